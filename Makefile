@@ -1,0 +1,44 @@
+# Each command sets up what it needs: on a fresh machine Python 3.11 (or newer) and make are enough.
+.PHONY: demo test check pytest wheel bench clean
+
+BIN := .venv/bin
+READY := .venv/.ready
+# The first that is new enough and can make environments (some systems package ensurepip apart).
+PYTHON := $(firstword $(foreach python,python3.11 python3,\
+    $(shell $(python) -c 'import ensurepip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(python))))
+WHEEL := $(CURDIR)/build/wheel
+
+demo: $(READY)
+	$(BIN)/hecka demo
+
+test: check pytest wheel
+
+check: $(READY)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+# Unit tests, doctests and examples.
+pytest: $(READY)
+	$(BIN)/python -m pytest
+
+# What users install: built, unpacked, and used from another folder, where the source tree cannot stand in for it.
+wheel: $(READY)
+	rm -rf dist "$(WHEEL)"
+	$(BIN)/python -m build --wheel --no-isolation
+	$(BIN)/pip install --quiet --no-deps --target "$(WHEEL)" dist/hecka-*.whl
+	cd / && PYTHONPATH="$(WHEEL)" "$(CURDIR)/$(BIN)/python" -P "$(CURDIR)/.ci/check_wheel.py" "$(WHEEL)" "$(CURDIR)/src"
+
+bench: $(READY)
+	$(BIN)/hecka bench
+
+clean:
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Installed again only when what is to be installed changes; the source itself is linked, not copied.
+$(READY): pyproject.toml constraints.txt
+	@test -n "$(PYTHON)" || { echo "hecka needs Python 3.11 or newer with venv; neither python3.11 nor python3 is that: install it, then run make again" >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	touch $@

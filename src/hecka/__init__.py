@@ -1,0 +1,1 @@
+"""hecka: neural networks that know when they do not know."""

@@ -1,0 +1,116 @@
+r"""Diversity terms: features of all members in, one scalar out that is lower when members differ more.
+
+A term is a plain callable, so it drops into any training loop::
+
+    loss = cross_entropy + 0.5 * hecka.HECKA()(features)
+
+Each goes the same way: features -> Gram matrices -> cosines between members (CKA) -> a value for every pair ->
+weighted sum over layers -> mean over pairs.  Terms differ in the value alone.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from hecka.diversity.energy import (
+    Kind,
+    best_cosine,
+    check_energy,
+    mean_over_pairs,
+    normalized,
+    pair_energy,
+)
+from hecka.diversity.layer_weights import Weighting, layer_weights
+from hecka.errors import InputError
+from hecka.similarity.cka import gram_cosines, layer_grams
+from hecka.similarity.kernels import Kernel, KernelName
+from hecka.types import Features
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairTerm(ABC):
+    """A mean over pairs of members of a function of their CKA, weighted over layers.
+
+    Args:
+        kernel: between the features of two examples: ``"cosine"``, ``"linear"``, ``"rbf"`` or a kernel object.
+        weights: of the recorded layers, in the order of the taps (see ``hecka.diversity.layer_weights``).
+        normalize_weights: whether the weights are divided by their sum.
+        centering: ``"both"`` for the true CKA, ``"one-sided"`` for the paper's vector form.
+    """
+
+    kernel: KernelName | Kernel = "cosine"
+    weights: Weighting = "linear"
+    normalize_weights: bool = True
+    centering: Literal["both", "one-sided"] = "both"
+
+    @abstractmethod
+    def pairs(self, cosines: Tensor, batch: int) -> Tensor:
+        """The value of every pair from cosines (L, M, M) of Gram matrices of ``batch`` examples: (L, M, M)."""
+
+    def matrix(self, features: Features) -> Tensor:
+        """Weighted sum over layers of the value of every pair of members, (M, M); a member with itself too."""
+        if not features:
+            raise InputError(
+                f"{type(self).__name__}: expected recorded features, got none; give the members taps=[...]"
+            )
+        weights = layer_weights(self.weights, len(features), self.normalize_weights)
+        # A layer that does not count must not cost either.
+        counted = {tap: weight for tap, weight in zip(features, weights, strict=True) if weight > 0}
+        grams = layer_grams({tap: features[tap] for tap in counted}, self.kernel)
+        pairs = self.pairs(gram_cosines(grams, self.centering), batch=grams.shape[-1])
+        matrix: Tensor = torch.tensordot(pairs.new_tensor(list(counted.values())), pairs, dims=1)
+        return matrix
+
+    def __call__(self, features: Features) -> Tensor:
+        """The term: a scalar."""
+        return mean_over_pairs(self.matrix(features))
+
+
+@dataclass(frozen=True, kw_only=True)
+class HECKA(PairTerm):
+    """Hyperspherical energy of CKA: members' Gram matrices repel each other on the sphere (see ``energy``).
+
+    With ``normalized=True`` the energy is 1 for equal members and 0 for the best reachable spread, whatever M, the
+    batch and the smoothing are; without it, it is the paper's.
+
+    >>> features = {"fc": torch.randn(5, 16, 8, generator=torch.Generator().manual_seed(0))}
+    >>> alike = {"fc": features["fc"][:1].expand(5, 16, 8)}
+    >>> term = HECKA(normalized=True)
+    >>> round(term(alike).item(), 3), round(term(features).item(), 3)
+    (1.0, 0.038)
+    """
+
+    s: float = 2.0
+    kind: Kind = "riesz"
+    eps_dist: float = 0.0025
+    eps_arc: float = 0.065
+    normalized: bool = False
+
+    def __post_init__(self) -> None:
+        check_energy(self.s, self.kind, self.eps_dist, self.eps_arc)
+
+    def pairs(self, cosines: Tensor, batch: int) -> Tensor:
+        """Energies of all pairs."""
+        energies = pair_energy(cosines, self.s, self.kind, self.eps_dist, self.eps_arc)
+        if not self.normalized:
+            return energies
+        lowest = best_cosine(cosines.shape[-1], batch)
+        return normalized(energies, lowest, self.s, self.kind, self.eps_dist, self.eps_arc)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairwiseCKA(PairTerm):
+    """Mean CKA between members, the paper's CKA_pw: simple, but blind to members that coincide (see ``energy``).
+
+    >>> round(PairwiseCKA(kernel="linear")({"fc": torch.randn(1, 8, 4).expand(3, 8, 4)}).item(), 4)
+    1.0
+    """
+
+    def pairs(self, cosines: Tensor, batch: int) -> Tensor:
+        """The cosines themselves."""
+        return cosines

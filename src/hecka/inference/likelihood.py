@@ -1,0 +1,87 @@
+r"""What a batch says of each member: the loss on inliers, and doubt on outliers.
+
+Integer targets mean classification, floating targets regression.  Losses are means over examples, one for every member.
+
+For outliers there is no right answer, so members shall have none in common:
+
+* classification: minus the entropy of the members' MEAN softmax; it is lowest when the mean is uniform, be it that
+  every member is unsure or that members contradict each other;
+* regression: :math:`-\tfrac12 \log(1 + v / \sigma_y^2)` with v the variance BETWEEN members and :math:`\sigma_y^2` that
+  of the batch's targets.  The entropy of a Gaussian of variance v is, but for a constant, half the logarithm of v, so
+  this is the same wish; the 1 keeps the pull finite where members agree, and the targets' variance makes it free of
+  units.  The plain variance would reward runaway outputs without end and outweigh the data.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from hecka.errors import InputError
+
+
+def is_classification(targets: Tensor) -> bool:
+    """Whether targets are class indices rather than values."""
+    return not targets.is_floating_point()
+
+
+def member_losses(logits: Tensor, targets: Tensor) -> Tensor:
+    """Cross-entropy or squared error of each member, (M,), from logits (M, B, ...) and targets (B, ...).
+
+    >>> member_losses(torch.zeros(2, 3, 4), torch.tensor([0, 1, 3]))  # ln 4 each
+    tensor([1.3863, 1.3863])
+    """
+    members = logits.shape[0]
+    if is_classification(targets):
+        if logits.dim() != targets.dim() + 2:
+            raise InputError(
+                f"loss: integer targets {tuple(targets.shape)} need logits (members, batch, ..., classes), "
+                f"got {tuple(logits.shape)}; give floating targets for regression"
+            )
+        flat = logits.flatten(0, -2).float()
+        losses = F.cross_entropy(flat, targets.expand(members, *targets.shape).flatten(), reduction="none")
+        return losses.reshape(members, -1).mean(-1)
+    outputs = _like(logits, targets)
+    return (outputs - targets).square().flatten(1).mean(-1)
+
+
+def doubt(logits: Tensor, targets: Tensor) -> Tensor:
+    """Loss on outliers' ``logits`` (M, B_o, ...), a scalar; ``targets`` of the inliers tell the task and its scale.
+
+    >>> doubt(torch.zeros(2, 3, 4), torch.tensor([0]))  # -ln 4: as unsure as can be
+    tensor(-1.3863)
+    """
+    if is_classification(targets):
+        log_mean = torch.logsumexp(F.log_softmax(logits.float(), dim=-1), dim=0) - math.log(logits.shape[0])
+        return (log_mean.exp() * log_mean).sum(-1).mean()
+    return -0.5 * torch.log1p(logits.var(0, correction=0) / target_variance(targets)).mean()
+
+
+def trivial_loss(logits: Tensor, targets: Tensor) -> Tensor:
+    """Loss of the best answer that ignores its input: the yardstick for how much of a loss is much.
+
+    For balanced classes that is ln C, for values it is their variance.
+    """
+    if is_classification(targets):
+        return logits.new_tensor(math.log(logits.shape[-1]), dtype=torch.float32)
+    return target_variance(targets)
+
+
+def target_variance(targets: Tensor) -> Tensor:
+    """Variance of a batch's values, bounded away from zero."""
+    return targets.var(correction=0).clamp_min(torch.finfo(targets.dtype).tiny)
+
+
+def _like(logits: Tensor, targets: Tensor) -> Tensor:
+    """Outputs (M, B, ...) brought to the targets' shape: (B,) values may come from a network with one output (B, 1)."""
+    if logits.shape[1:] == targets.shape:
+        return logits
+    if logits.shape[1:] == (*targets.shape, 1):
+        return logits.squeeze(-1)
+    raise InputError(
+        f"loss: expected outputs of the targets' shape {tuple(targets.shape)}, got {tuple(logits.shape[1:])}; "
+        "reshape the targets"
+    )

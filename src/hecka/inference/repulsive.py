@@ -1,0 +1,121 @@
+r"""Repulsive ensemble: members fit the data and push each other away.
+
+.. math:: \mathcal L = \beta_{in} \overline{\mathrm{CE}}
+          + r \left(\gamma\, E(\text{inliers}) + \gamma_{ood}\, E(\text{outliers})\right)
+          - \beta\, \overline{H}(\text{mean answer on outliers})
+
+CE is the mean over members and inliers, E a diversity term (of inliers' and outliers' Gram matrices apart), H the
+entropy of the members' mean softmax on made-up outliers, r a warm-up from 0 to 1.  Without outliers in the batch the
+parts that need them fall away.  Reference: Smerkous, Bai & Li, NeurIPS 2024, equation 6 and section 4.2.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from hecka.diversity.terms import HECKA
+from hecka.errors import InputError
+from hecka.inference.auto_gamma import AutoGamma, hold_anchor
+from hecka.inference.gradient import gradient
+from hecka.inference.likelihood import doubt, member_losses, trivial_loss
+from hecka.types import Batch, Features, Info, Members, Params, State, Step, Term
+
+
+@dataclass(frozen=True)
+class Repulsive:
+    """Fit plus repulsion.
+
+    Args:
+        term: the diversity term on inliers.
+        gamma: its weight, or ``"auto"``: as large as the inlier loss allows (see ``auto_gamma``).
+        outlier_term: the diversity term on outliers; the same as ``term`` when None.
+        gamma_ood: its weight; the same as ``gamma`` when None.
+        beta: weight of the entropy on outliers.
+        beta_in: weight of the mean cross-entropy; the number of members when None, so that each member learns as fast
+            as it would alone.
+        warmup: steps over which repulsion grows from 0.
+        tolerance: for ``gamma="auto"``: what diversity may cost in inlier loss, as a fraction of the loss of a
+            constant answer.
+    """
+
+    term: Term = field(default_factory=HECKA)
+    gamma: float | Literal["auto"] = "auto"
+    outlier_term: Term | None = None
+    gamma_ood: float | None = None
+    beta: float = 1.0
+    beta_in: float | None = None
+    warmup: int = 0
+    tolerance: float = 0.01
+
+    def __post_init__(self) -> None:
+        if isinstance(self.gamma, str) and self.gamma != "auto":
+            raise InputError(f"Repulsive: expected a number or 'auto' for gamma, got {self.gamma!r}")
+        for name in ("gamma", "gamma_ood", "beta", "beta_in", "warmup"):
+            value = getattr(self, name)
+            if isinstance(value, int | float) and not (math.isfinite(value) and value >= 0):
+                raise InputError(
+                    f"Repulsive: expected {name} >= 0, got {value}; a negative weight would pull members together"
+                )
+
+    def start(self, members: Members) -> State:
+        """The count of steps and, for ``gamma="auto"``, what it has learnt."""
+        device = next(iter(members.params().values())).device
+        state = {"step": torch.zeros((), device=device)}
+        return state | (AutoGamma(self.tolerance).start(device) if self.gamma == "auto" else {})
+
+    def __call__(
+        self, members: Members, params: Params, batch: Batch, state: State, generator: torch.Generator
+    ) -> Step:
+        """The gradient of the repulsive loss."""
+        inliers, outliers = _run(members, params, batch)
+        losses = member_losses(inliers[0], batch.targets)
+        loss = losses.mean() * (len(losses) if self.beta_in is None else self.beta_in)
+        info: Info = {"loss": losses.detach().mean()}
+
+        next_state = {"step": state["step"] + 1}
+        ramp = (next_state["step"] / self.warmup).clamp(max=1) if self.warmup else torch.ones_like(state["step"])
+        gamma = ramp * (state["log_gamma"].exp() if self.gamma == "auto" else self.gamma)
+        gamma_ood = gamma if self.gamma_ood is None else ramp * self.gamma_ood
+        if self.gamma == "auto":
+            trivial = trivial_loss(inliers[0], batch.targets)
+            next_state |= AutoGamma(self.tolerance).update(state, losses.detach(), trivial)
+            info |= {"gamma": gamma, "price": next_state["price"]}
+
+        if self.gamma != 0:
+            loss = loss + gamma * self._energy(self.term, inliers[1], info, "energy")
+        if outliers is not None and (self.gamma != 0 if self.gamma_ood is None else self.gamma_ood != 0):
+            loss = loss + gamma_ood * self._energy(self.outlier_term or self.term, outliers[1], info, "energy_ood")
+        if outliers is not None and self.beta:
+            pull = doubt(outliers[0], batch.targets)
+            loss = loss + self.beta * pull
+            info["doubt_ood"] = -pull.detach()
+        return Step(gradient(loss, params), info, next_state)
+
+    def _energy(self, term: Term, features: Features, info: Info, name: str) -> Tensor:
+        energy = term(hold_anchor(features) if self.gamma == "auto" else features)
+        info[name] = energy.detach()
+        return energy
+
+
+def _run(
+    members: Members, params: Params, batch: Batch
+) -> tuple[tuple[Tensor, Features], tuple[Tensor, Features] | None]:
+    """Logits and features of inliers and of outliers, from one pass over both."""
+    if batch.outliers is None:
+        return members.run(params, batch.inputs), None
+    sizes = [len(batch.inputs), len(batch.outliers)]
+    logits, features = members.run(params, torch.cat([batch.inputs, batch.outliers]))
+    inlier_logits, outlier_logits = torch.split(logits, sizes, dim=1)
+    inliers: dict[str, Tensor | tuple[Tensor, ...]] = {}
+    outliers: dict[str, Tensor | tuple[Tensor, ...]] = {}
+    for tap, each in features.items():
+        if isinstance(each, Tensor):
+            inliers[tap], outliers[tap] = torch.split(each, sizes, dim=1)
+        else:
+            inliers[tap], outliers[tap] = zip(*(torch.split(one, sizes) for one in each), strict=True)
+    return (inlier_logits, inliers), (outlier_logits, outliers)

@@ -1,0 +1,144 @@
+"""Running one network's code with the weights of many members: vmapped or in a loop, with equal results.
+
+``vmap`` turns every matrix product into one batched product: several times faster for dense networks.  It turns a
+convolution into a grouped convolution, which on a CPU is slower than a plain loop; so ``auto`` loops there.
+The loop runs over slices of the stacked tensors: storage and optimizer state stay stacked in both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Literal, TypeAlias, get_args
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from hecka.errors import HeckaError, InputError
+from hecka.members.taps import Recorder
+from hecka.types import Features, Output, Params
+
+Mode: TypeAlias = Literal["auto", "vmap", "loop"]
+
+_CONVOLUTIONS = (nn.modules.conv._ConvNd,)
+
+
+class Execution:
+    """Calls ``net`` once for every member, with that member's slice of stacked tensors.
+
+    ``net`` lends its code alone: each of its tensors that ``params`` or ``buffers`` name is replaced for the call.
+    """
+
+    def __init__(self, net: nn.Module, taps: tuple[str, ...], mode: Mode, channels_last: bool = False) -> None:
+        if mode not in get_args(Mode):
+            raise InputError(f"execution: expected one of {', '.join(get_args(Mode))}, got {mode!r}")
+        self.net = net
+        self.mode = mode
+        self.channels_last = channels_last
+        self.recorder = Recorder(net, taps)
+        self._aliases = shared_names(net)
+        modules = list(net.modules())
+        self._convolves = any(isinstance(module, _CONVOLUTIONS) for module in modules)
+        # These read a tensor on the host (a counter, packed lengths), which vmap cannot do.
+        self._host_bound = any(
+            isinstance(module, nn.RNNBase)
+            or (isinstance(module, nn.modules.batchnorm._BatchNorm) and module.momentum is None)
+            for module in modules
+        )
+
+    def loops(self, device: torch.device) -> bool:
+        """Whether members run one after the other on ``device``."""
+        if self.mode == "auto":
+            return self._host_bound or (self._convolves and device.type == "cpu")
+        return self.mode == "loop"
+
+    def __call__(self, params: Params, buffers: Params, inputs: Tensor) -> Output:
+        """All members on the same inputs (B, ...): logits (M, B, ...) and features."""
+        if self.channels_last and inputs.dim() == 4:
+            inputs = _channels_last(inputs)
+        self.recorder.clear()
+        if self.loops(inputs.device):
+            return self._loop(params, buffers, inputs)
+        return self._vmap(params, buffers, inputs)
+
+    def _vmap(self, params: Params, buffers: Params, inputs: Tensor) -> Output:
+        mapped = torch.vmap(self._one, in_dims=(0, 0, None), randomness="different")
+        try:
+            with _vmappable_attention():
+                logits, features = mapped(params, buffers, inputs)
+        except HeckaError:
+            raise
+        except RuntimeError as error:
+            raise InputError(
+                f"execution: {type(self.net).__name__}'s forward cannot run vmapped ({error}); "
+                "use execution='loop', which runs any network"
+            ) from error
+        return Output(logits, features)
+
+    def _loop(self, params: Params, buffers: Params, inputs: Tensor) -> Output:
+        # unbind, not indexing: its backward is ONE stack of the members' gradients.
+        slices = zip(*(tensor.unbind(0) for tensor in params.values()), strict=True)
+        outputs = [
+            self._one(
+                dict(zip(params, weights, strict=True)),
+                {name: tensor[member] for name, tensor in buffers.items()},
+                inputs,
+            )
+            for member, weights in enumerate(slices)
+        ]
+        features: Features = {name: tuple(features[name] for _, features in outputs) for name in outputs[0][1]}
+        return Output(torch.stack([logits for logits, _ in outputs]), features)
+
+    def _one(self, params: Params, buffers: Params, inputs: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+        tensors = {alias: params[name] for alias, name in self._aliases.items() if name in params}
+        tensors |= {alias: buffers[name] for alias, name in self._aliases.items() if name in buffers}
+        logits = functional_call(self.net, tensors, (inputs,), tie_weights=False)
+        if not isinstance(logits, Tensor):
+            raise InputError(
+                f"members: expected the network to return one tensor, got {type(logits).__name__}; "
+                "wrap it so that it does"
+            )
+        for name, buffer in buffers.items():
+            if tensors[name] is not buffer:  # the network assigned a new tensor instead of writing into the old one
+                buffer.copy_(tensors[name].detach())
+        return logits, self.recorder.take()
+
+
+def shared_names(net: nn.Module) -> dict[str, str]:
+    """Every name of every parameter and buffer -> the first name of the same tensor.
+
+    >>> net = nn.ModuleDict({"a": nn.Linear(2, 2, bias=False)})
+    >>> net["b"] = net["a"]
+    >>> shared_names(net)
+    {'a.weight': 'a.weight', 'b.weight': 'a.weight'}
+    """
+    first: dict[int, str] = {}
+    named: Iterable[tuple[str, Tensor]] = (
+        *net.named_parameters(remove_duplicate=False),
+        *net.named_buffers(remove_duplicate=False),
+    )
+    return {name: first.setdefault(id(tensor), name) for name, tensor in named}
+
+
+def _channels_last(images: Tensor) -> Tensor:
+    """A channels-last copy; with one channel ``contiguous`` would leave the strides as they are."""
+    if images.is_contiguous(memory_format=torch.channels_last) and images.stride(1) == 1:
+        return images
+    return torch.empty_like(images, memory_format=torch.channels_last).copy_(images)
+
+
+@contextmanager
+def _vmappable_attention() -> Iterator[None]:
+    """Attention as plain matrix products: its fused kernels have no batching rule on a CPU or in evaluation mode."""
+    with sdpa_kernel(SDPBackend.MATH):
+        if torch.compiler.is_compiling():  # the switch below cannot be traced
+            yield
+            return
+        fast = torch.backends.mha.get_fastpath_enabled()
+        torch.backends.mha.set_fastpath_enabled(False)
+        try:
+            yield
+        finally:
+            torch.backends.mha.set_fastpath_enabled(fast)
