@@ -86,6 +86,8 @@ class Members(Protocol):
     """Many networks as one: where their parameters come from, and how a batch runs through them."""
 
     taps: tuple[str, ...]
+    shares_weights: bool
+    """Whether trained weights stand behind several members at once, so that none of them can be left unmoved."""
 
     def params(self, generator: torch.Generator | None = None) -> Params:
         """Stacked parameters, differentiable with respect to whatever an optimizer owns."""

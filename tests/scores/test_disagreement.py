@@ -102,10 +102,17 @@ def test_cka_per_layer_hands_its_options_on():
     assert values[3] < values[0]  # independent features: only the biased estimate sees likeness
 
 
-def test_taps_without_pairs_or_without_variation_are_refused():
+def test_a_single_member_and_nan_are_refused():
     with pytest.raises(InputError, match=r"at least 2 members, got 1 \(tap 'fc1'\)"):
         cka_per_layer({"fc1": normal(1, 8, 3)})
+    diverged = normal(3, 8, 3)
+    diverged[1] = torch.nan
+    with pytest.raises(InputError, match=r"NaN \(tap 'fc1'\)"):
+        cka_per_layer({"fc1": diverged})
+
+
+def test_members_that_answer_alike_to_all_are_left_out():
     dead = normal(3, 8, 3)
     dead[1] = 0
-    with pytest.raises(InputError, match=r"members \[1\] \(tap 'fc1'\)"):
-        cka_per_layer({"fc1": dead})
+    assert cka_per_layer({"fc1": dead}) == pytest.approx(cka_per_layer({"fc1": dead[[0, 2]]}))
+    assert math.isnan(cka_per_layer({"fc1": dead[:2]})["fc1"])

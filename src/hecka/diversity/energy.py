@@ -93,8 +93,7 @@ def normalized(energy: Tensor, lowest_cosine: float, s: float, kind: Kind, eps_d
     >>> normalized(spread, best_cosine(5, batch=100), 2.0, "riesz", 0.0025, 0.065).abs() < 1e-6
     tensor(True)
     """
-    ends = torch.tensor([lowest_cosine, 1.0], dtype=torch.float64)
-    low, high = pair_energy(ends, s, kind, eps_dist, eps_arc).tolist()
+    low, high = (pair_energy(energy.new_full((), c), s, kind, eps_dist, eps_arc) for c in (lowest_cosine, 1.0))
     scaled: Tensor = (energy - low) / (high - low)
     return scaled
 

@@ -27,7 +27,7 @@ from hecka.diversity.energy import (
 )
 from hecka.diversity.layer_weights import Weighting, layer_weights
 from hecka.errors import InputError
-from hecka.similarity.cka import gram_cosines, layer_grams
+from hecka.similarity.cka import gram_cosines, member_grams
 from hecka.similarity.kernels import Kernel, KernelName
 from hecka.types import Features
 
@@ -50,7 +50,7 @@ class PairTerm(ABC):
 
     @abstractmethod
     def pairs(self, cosines: Tensor, batch: int) -> Tensor:
-        """The value of every pair from cosines (L, M, M) of Gram matrices of ``batch`` examples: (L, M, M)."""
+        """The value of every pair from one layer's cosines (M, M) of Gram matrices of ``batch`` examples: (M, M)."""
 
     def matrix(self, features: Features) -> Tensor:
         """Weighted sum over layers of the value of every pair of members, (M, M); a member with itself too."""
@@ -59,11 +59,15 @@ class PairTerm(ABC):
                 f"{type(self).__name__}: expected recorded features, got none; give the members taps=[...]"
             )
         weights = layer_weights(self.weights, len(features), self.normalize_weights)
-        # A layer that does not count must not cost either.
-        counted = {tap: weight for tap, weight in zip(features, weights, strict=True) if weight > 0}
-        grams = layer_grams({tap: features[tap] for tap in counted}, self.kernel)
-        pairs = self.pairs(gram_cosines(grams, self.centering), batch=grams.shape[-1])
-        matrix: Tensor = torch.tensordot(pairs.new_tensor(list(counted.values())), pairs, dims=1)
+        matrix: Tensor | None = None
+        for (tap, each), weight in zip(features.items(), weights, strict=True):
+            if weight == 0:  # a layer that does not count must not cost either
+                continue
+            # Layer by layer: one layer's Gram matrices fit into a cache, and the way back frees them layer by layer.
+            grams = member_grams(each, self.kernel, tap)
+            pairs = weight * self.pairs(gram_cosines(grams, self.centering), batch=grams.shape[-1])
+            matrix = pairs if matrix is None else matrix + pairs
+        assert matrix is not None  # weights are never all zero
         return matrix
 
     def __call__(self, features: Features) -> Tensor:

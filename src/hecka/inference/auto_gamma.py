@@ -79,5 +79,5 @@ class _HoldFirst(torch.autograd.Function):
     @staticmethod
     def backward(ctx: object, gradient: Tensor) -> Tensor:
         gradient = gradient.clone()
-        gradient[0] = 0
+        gradient[0].zero_()
         return gradient

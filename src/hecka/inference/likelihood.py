@@ -41,7 +41,7 @@ def member_losses(logits: Tensor, targets: Tensor) -> Tensor:
                 f"loss: integer targets {tuple(targets.shape)} need logits (members, batch, ..., classes), "
                 f"got {tuple(logits.shape)}; give floating targets for regression"
             )
-        flat = logits.flatten(0, -2).float()
+        flat = _at_least_float32(logits.flatten(0, -2))
         losses = F.cross_entropy(flat, targets.expand(members, *targets.shape).flatten(), reduction="none")
         return losses.reshape(members, -1).mean(-1)
     outputs = _like(logits, targets)
@@ -55,7 +55,7 @@ def doubt(logits: Tensor, targets: Tensor) -> Tensor:
     tensor(-1.3863)
     """
     if is_classification(targets):
-        log_mean = torch.logsumexp(F.log_softmax(logits.float(), dim=-1), dim=0) - math.log(logits.shape[0])
+        log_mean = torch.logsumexp(F.log_softmax(_at_least_float32(logits), dim=-1), dim=0) - math.log(logits.shape[0])
         return (log_mean.exp() * log_mean).sum(-1).mean()
     return -0.5 * torch.log1p(logits.var(0, correction=0) / target_variance(targets)).mean()
 
@@ -66,13 +66,17 @@ def trivial_loss(logits: Tensor, targets: Tensor) -> Tensor:
     For balanced classes that is ln C, for values it is their variance.
     """
     if is_classification(targets):
-        return logits.new_tensor(math.log(logits.shape[-1]), dtype=torch.float32)
+        return logits.new_full((), math.log(logits.shape[-1]), dtype=torch.float32)
     return target_variance(targets)
 
 
 def target_variance(targets: Tensor) -> Tensor:
-    """Variance of a batch's values, bounded away from zero."""
-    return targets.var(correction=0).clamp_min(torch.finfo(targets.dtype).tiny)
+    """Variance of a batch's values, so far from zero that dividing by it overflows for no sensible output."""
+    return targets.var(correction=0).clamp_min(torch.finfo(targets.dtype).tiny ** 0.5)
+
+
+def _at_least_float32(logits: Tensor) -> Tensor:
+    return logits.to(torch.promote_types(logits.dtype, torch.float32))
 
 
 def _like(logits: Tensor, targets: Tensor) -> Tensor:

@@ -32,7 +32,8 @@ class Repulsive:
 
     Args:
         term: the diversity term on inliers.
-        gamma: its weight, or ``"auto"``: as large as the inlier loss allows (see ``auto_gamma``).
+        gamma: its weight, or ``"auto"``: as large as the inlier loss allows (see ``auto_gamma``); a number for a
+            hypernetwork.
         outlier_term: the diversity term on outliers; the same as ``term`` when None.
         gamma_ood: its weight; the same as ``gamma`` when None.
         beta: weight of the entropy on outliers.
@@ -64,6 +65,11 @@ class Repulsive:
 
     def start(self, members: Members) -> State:
         """The count of steps and, for ``gamma="auto"``, what it has learnt."""
+        if self.gamma == "auto" and members.shares_weights:
+            raise InputError(
+                "Repulsive: gamma='auto' reads the price of repulsion off a member that feels none, but in a "
+                f"{type(members).__name__} all members share their trained weights; set gamma to a number, 0.2 to begin"
+            )
         device = next(iter(members.params().values())).device
         state = {"step": torch.zeros((), device=device)}
         return state | (AutoGamma(self.tolerance).start(device) if self.gamma == "auto" else {})

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from hecka.errors import InputError
+from hecka.members.evaluation import evaluation_mode
 from hecka.members.execution import Execution, Mode, shared_names
 from hecka.members.taps import remove_hooks, resolve
 from hecka.scores.predictive import Prediction
@@ -43,6 +44,8 @@ class Ensemble(nn.Module):
     >>> ensemble.predict(torch.randn(7, 2)).entropy.shape
     torch.Size([7])
     """
+
+    shares_weights: bool = False
 
     def __init__(
         self,
@@ -110,13 +113,9 @@ class Ensemble(nn.Module):
     @torch.no_grad()
     def predict(self, inputs: Tensor, batch_size: int = 1024) -> Prediction:
         """What the members say of ``inputs``, in evaluation mode, batch after batch, without gradient."""
-        training = self.training
         device = next(self.parameters()).device
-        self.eval()
-        try:
+        with evaluation_mode(self):
             logits = [self(batch.to(device)).logits for batch in torch.split(inputs, batch_size)]
-        finally:
-            self.train(training)
         return Prediction(torch.cat(logits, dim=1))
 
     def member(self, index: int) -> nn.Module:

@@ -58,10 +58,11 @@ class Execution:
         """All members on the same inputs (B, ...): logits (M, B, ...) and features."""
         if self.channels_last and inputs.dim() == 4:
             inputs = _channels_last(inputs)
-        self.recorder.clear()
-        if self.loops(inputs.device):
-            return self._loop(params, buffers, inputs)
-        return self._vmap(params, buffers, inputs)
+        self.recorder.clear()  # a record that is new inside a compiled graph never leaves it
+        try:
+            return (self._loop if self.loops(inputs.device) else self._vmap)(params, buffers, inputs)
+        finally:
+            self.recorder.clear()  # what a failed pass left could neither be copied nor pickled
 
     def _vmap(self, params: Params, buffers: Params, inputs: Tensor) -> Output:
         mapped = torch.vmap(self._one, in_dims=(0, 0, None), randomness="different")
@@ -107,19 +108,26 @@ class Execution:
 
 
 def shared_names(net: nn.Module) -> dict[str, str]:
-    """Every name of every parameter and buffer -> the first name of the same tensor.
+    """The name of every place that holds a parameter or buffer -> the first name of the same tensor.
 
-    >>> net = nn.ModuleDict({"a": nn.Linear(2, 2, bias=False)})
-    >>> net["b"] = net["a"]
+    A module that has two names is one place: were both names swapped for a call, the second would be put back last,
+    with what the first had just brought in.
+
+    >>> net = nn.ModuleDict({"a": nn.Linear(2, 2, bias=False), "b": nn.Linear(2, 2, bias=False)})
+    >>> net["b"].weight, net["c"] = net["a"].weight, net["a"]
     >>> shared_names(net)
     {'a.weight': 'a.weight', 'b.weight': 'a.weight'}
     """
     first: dict[int, str] = {}
-    named: Iterable[tuple[str, Tensor]] = (
-        *net.named_parameters(remove_duplicate=False),
-        *net.named_buffers(remove_duplicate=False),
+    places: Iterable[tuple[str, Tensor]] = (
+        place
+        for path, module in net.named_modules()
+        for place in (
+            *module.named_parameters(path, recurse=False, remove_duplicate=False),
+            *module.named_buffers(path, recurse=False, remove_duplicate=False),
+        )
     )
-    return {name: first.setdefault(id(tensor), name) for name, tensor in named}
+    return {name: first.setdefault(id(tensor), name) for name, tensor in places}
 
 
 def _channels_last(images: Tensor) -> Tensor:

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import torch
@@ -69,6 +70,8 @@ def cka_per_layer(
 ) -> dict[str, float]:
     """Mean CKA over pairs of members, for each tap.
 
+    A member that answers alike to every example has no CKA at that tap and is left out; NaN where fewer than 2 remain.
+
     Args:
         features: for each tap the members' features, (M, B, ...) or M tensors (B, ...), at least 2 members.
         kernel: as in :func:`hecka.similarity.cka.pairwise_cka`, and so are the next two.
@@ -90,14 +93,14 @@ def _mean_over_pairs(matrix: Tensor, tap: str) -> float:
     members = len(matrix)
     if members < 2:
         raise InputError(f"cka_per_layer: needs at least 2 members, got {members} (tap {tap!r}); add members")
-    undefined = (~(matrix.diagonal() > 0)).nonzero()[:, 0].tolist()  # 0 for a constant, or NaN
-    if undefined:
-        raise InputError(
-            f"cka_per_layer: features must be finite and differ between examples, got others from members "
-            f"{undefined} (tap {tap!r}); leave the tap out, or look for dead or diverged members"
-        )
-    above, right = torch.triu_indices(members, members, offset=1)
-    return float(matrix[above, right].mean())
+    if bool(matrix.isnan().any()):
+        raise InputError(f"cka_per_layer: expected finite features, got NaN (tap {tap!r}); look for diverged members")
+    alive = matrix.diagonal() > 0
+    pairs = matrix[alive][:, alive]
+    if len(pairs) < 2:
+        return math.nan
+    above, right = torch.triu_indices(len(pairs), len(pairs), offset=1)
+    return float(pairs[above, right].mean())
 
 
 def _checked(similarity: Tensor) -> Tensor:

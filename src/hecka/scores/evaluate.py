@@ -5,14 +5,14 @@ does not depend on the size of inputs, logits or features.  What each number mea
 defines it: predictive, accuracy, calibration, detection, disagreement.
 
 Outliers are told from the inliers of ``data`` by two scores, the entropy of the mean (PE) and the mutual
-information (MI).
+information (MI), and by the density of features where predictions have one (``hecka.members.ddu``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import torch
 from torch import Tensor
@@ -20,16 +20,24 @@ from torch import Tensor
 from hecka.errors import InputError
 from hecka.scores.accuracy import log_likelihood, negative_log_mean, squared_error
 from hecka.scores.calibration import ece
+from hecka.scores.density import DensityPrediction
 from hecka.scores.detection import aupr, auroc, fpr_at_tpr
 from hecka.scores.disagreement import disagreement
 from hecka.scores.predictive import Prediction
-from hecka.types import Batch, Members
+from hecka.types import Batch
 
 LabelledData: TypeAlias = tuple[Tensor, Tensor] | Iterable[Batch | Sequence[Tensor]]
 """A pair (inputs, targets), or an iterable, such as a DataLoader, of such pairs or of ``Batch``."""
 
 UnlabelledData: TypeAlias = Tensor | tuple[Tensor, ...] | Iterable[Tensor | Batch | Sequence[Tensor]]
 """Inputs, or an iterable of inputs; where they come in a tuple with targets, the targets are left aside."""
+
+
+class Predictor(Protocol):
+    """Whatever answers for a batch: an ensemble, a hypernetwork, a ``DDU``."""
+
+    def predict(self, inputs: Tensor, batch_size: int = ...) -> Any:
+        """A ``Prediction`` for ``inputs`` (B, ...)."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +51,12 @@ class Detection:
 
 @dataclass(frozen=True)
 class OutlierEvaluation:
-    """One set of outliers: how many, and how well either score finds them."""
+    """One set of outliers: how many, and how well each score finds them (``density`` where there is one)."""
 
     examples: int
     entropy: Detection
     mutual_information: Detection
+    density: Detection | None = None
 
 
 @dataclass(frozen=True)
@@ -74,7 +83,7 @@ class Evaluation:
 
 
 def evaluate(
-    members: Members,
+    members: Predictor,
     data: LabelledData,
     outliers: Mapping[str, UnlabelledData] | None = None,
     *,
@@ -110,14 +119,14 @@ def evaluate(
         mean_mutual_information=_mean(inliers.mutual_information),
         disagreement=_mean(inliers.disagreement),
         outliers={
-            name: _detect_by_both(inliers, _score_outliers(members, inputs, name, batch_size))
+            name: _detect_by_each(inliers, _score_outliers(members, inputs, name, batch_size))
             for name, inputs in (outliers or {}).items()
         },
     )
 
 
 class _Inliers(NamedTuple):
-    """What the scores need of each inlier, (N,) each."""
+    """What the scores need of each inlier, (N,) each; no rows of ``outlyingness`` where there is no density."""
 
     correct: Tensor
     log_likelihood: Tensor
@@ -126,16 +135,18 @@ class _Inliers(NamedTuple):
     disagreement: Tensor
     entropy: Tensor
     mutual_information: Tensor
+    outlyingness: Tensor
 
 
 class _Outliers(NamedTuple):
-    """What the scores need of each outlier, (N_o,) each."""
+    """What the scores need of each outlier, (N_o,) each; see ``_Inliers``."""
 
     entropy: Tensor
     mutual_information: Tensor
+    outlyingness: Tensor
 
 
-def _score_inliers(members: Members, data: LabelledData, batch_size: int) -> _Inliers:
+def _score_inliers(members: Predictor, data: LabelledData, batch_size: int) -> _Inliers:
     rows = []
     for inputs, targets in _labelled_batches(data, batch_size):
         answer: Prediction = members.predict(inputs, batch_size)
@@ -148,6 +159,7 @@ def _score_inliers(members: Members, data: LabelledData, batch_size: int) -> _In
             disagreement=disagreement(answer.logits),
             entropy=answer.entropy,
             mutual_information=answer.mutual_information,
+            outlyingness=_outlyingness(answer),
         )
         rows.append([column.detach().cpu() for column in row])
     if not rows:
@@ -155,11 +167,12 @@ def _score_inliers(members: Members, data: LabelledData, batch_size: int) -> _In
     return _Inliers(*map(torch.cat, zip(*rows, strict=True)))
 
 
-def _score_outliers(members: Members, data: UnlabelledData, name: str, batch_size: int) -> _Outliers:
+def _score_outliers(members: Predictor, data: UnlabelledData, name: str, batch_size: int) -> _Outliers:
     rows = []
     for inputs in _unlabelled_batches(data, name, batch_size):
         answer: Prediction = members.predict(inputs, batch_size)
-        rows.append([answer.entropy.detach().cpu(), answer.mutual_information.detach().cpu()])
+        row = _Outliers(answer.entropy, answer.mutual_information, _outlyingness(answer))
+        rows.append([column.detach().cpu() for column in row])
     if not rows:
         raise InputError(
             f"evaluate: outliers {name!r} have no batch; an iterator can be read only once, pass a fresh one"
@@ -174,11 +187,16 @@ def _score_outliers(members: Members, data: UnlabelledData, name: str, batch_siz
     return scores
 
 
-def _detect_by_both(inliers: _Inliers, outliers: _Outliers) -> OutlierEvaluation:
+def _outlyingness(answer: Prediction) -> Tensor:
+    return answer.outlyingness if isinstance(answer, DensityPrediction) else answer.entropy.new_empty(0)
+
+
+def _detect_by_each(inliers: _Inliers, outliers: _Outliers) -> OutlierEvaluation:
     return OutlierEvaluation(
         examples=len(outliers.entropy),
         entropy=_detect(inliers.entropy, outliers.entropy),
         mutual_information=_detect(inliers.mutual_information, outliers.mutual_information),
+        density=_detect(inliers.outlyingness, outliers.outlyingness) if len(outliers.outlyingness) else None,
     )
 
 

@@ -17,7 +17,7 @@ from typing import Literal, Protocol, TypeAlias
 import numpy as np
 import torch
 from torch import Tensor
-from torch.autograd.function import FunctionCtx
+from torch.autograd.function import FunctionCtx, once_differentiable
 
 from hecka.errors import InputError, nearest
 
@@ -54,11 +54,37 @@ class Cosine:
 
     def __call__(self, linear: Tensor) -> Tensor:
         """Gram matrices scaled to unit diagonals."""
+        kernel: Tensor = _CosineOfLinear.apply(linear)[0]  # type: ignore[no-untyped-call]
+        return kernel
+
+
+class _CosineOfLinear(torch.autograd.Function):
+    r"""K = G / (n n^T), n the lengths; with gradient A it is A / (n n^T), and on the diagonal -1/2 n^-2 (rows + columns of A K).
+
+    Written out because passes over N x N numbers are what the kernel costs: four here, eleven by autograd.
+    """
+
+    @staticmethod
+    def forward(linear: Tensor) -> tuple[Tensor, Tensor]:
         squares = linear.diagonal(dim1=-2, dim2=-1)
         tiny = smallest_square(linear.dtype)
-        # where() picks 0 for a zero row; the clamp keeps NaN out of the branch that is not picked (and its gradient).
-        inverse = torch.where(squares > tiny, squares.clamp_min(tiny).rsqrt(), 0.0)
-        return linear * inverse.unsqueeze(-1) * inverse.unsqueeze(-2)
+        inverse = torch.where(squares > tiny, squares.clamp_min(tiny).rsqrt(), 0.0)  # 0 for a zero vector
+        return (linear * inverse.unsqueeze(-1)).mul_(inverse.unsqueeze(-2)), inverse
+
+    @staticmethod
+    def setup_context(ctx: FunctionCtx, inputs: tuple[Tensor], output: tuple[Tensor, Tensor]) -> None:
+        ctx.mark_non_differentiable(output[1])
+        ctx.save_for_backward(*output)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: FunctionCtx, gradient: Tensor, _: Tensor) -> Tensor:
+        kernel, inverse = ctx.saved_tensors  # type: ignore[attr-defined]
+        product = gradient * kernel
+        sums = product.sum(-1) + product.sum(-2)
+        through = torch.mul(gradient, inverse.unsqueeze(-1), out=product).mul_(inverse.unsqueeze(-2))
+        through.diagonal(dim1=-2, dim2=-1).addcmul_(sums, inverse.square(), value=-0.5)
+        return through
 
 
 @dataclass(frozen=True)
@@ -81,8 +107,12 @@ class RBF:
 
     def __call__(self, linear: Tensor) -> Tensor:
         """Gram matrices in (0, 1] with a unit diagonal."""
-        distances = squared_distances(linear)
-        return torch.exp(distances * (-0.5 / self.bandwidth(distances, linear)))
+        with torch.no_grad():
+            distances = squared_distances(linear)
+            slope = -0.5 / self.bandwidth(distances, linear)
+            values = distances.mul_(slope).exp_()
+        kernel: Tensor = _GaussianOfDistance.apply(linear, values, slope)  # type: ignore[no-untyped-call]
+        return kernel
 
     def bandwidth(self, distances: Tensor, linear: Tensor) -> Tensor:
         """The bandwidth b of every matrix, (..., 1, 1), bounded away from zero."""
@@ -95,6 +125,30 @@ class RBF:
         # of squared lengths are known to a few eps of those lengths: the bandwidth stops where distances become noise.
         noise = 8 * torch.finfo(linear.dtype).eps * linear.detach().diagonal(dim1=-2, dim2=-1).mean(-1)
         return bandwidth.maximum(noise + smallest_square(linear.dtype))[..., None, None]
+
+
+class _GaussianOfDistance(torch.autograd.Function):
+    r"""Gives :math:`K = \exp(\mathrm{slope} \cdot D)` its gradient with respect to the linear Gram matrix.
+
+    With W = slope * gradient * K it is -2 W, and on the diagonal the sums of W's rows and columns.  Written out, it takes
+    three passes over N x N numbers where autograd takes twelve, and these passes are most of what the kernel costs.
+    """
+
+    @staticmethod
+    def forward(linear: Tensor, values: Tensor, slope: Tensor) -> Tensor:
+        return values.view_as(values)
+
+    @staticmethod
+    def setup_context(ctx: FunctionCtx, inputs: tuple[Tensor, Tensor, Tensor], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs[1:])
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: FunctionCtx, gradient: Tensor) -> tuple[Tensor, None, None]:
+        values, slope = ctx.saved_tensors  # type: ignore[attr-defined]
+        twice = (gradient * values).mul_(-2 * slope)
+        twice.diagonal(dim1=-2, dim2=-1).sub_((twice.sum(-1) + twice.sum(-2)) / 2)
+        return twice, None, None
 
 
 _KERNELS: dict[str, Kernel] = {"linear": Linear(), "cosine": Cosine(), "rbf": RBF()}
@@ -180,7 +234,7 @@ def smallest_square(dtype: torch.dtype) -> float:
 def squared_distances(linear: Tensor) -> Tensor:
     """Squared distances between rows from their linear Gram matrices; the diagonal is exactly zero."""
     squares = linear.diagonal(dim1=-2, dim2=-1)
-    return (squares.unsqueeze(-1) + squares.unsqueeze(-2) - 2 * linear).clamp_min(0)
+    return torch.sub(squares.unsqueeze(-1) + squares.unsqueeze(-2), linear, alpha=2).clamp_min_(0)
 
 
 def median_entry(distances: Tensor) -> Tensor:
@@ -192,6 +246,8 @@ def median_entry(distances: Tensor) -> Tensor:
     tensor(1.)
     """
     count = distances.shape[-1]
+    if count < 3:  # half of the entries are zeros: the middle is not among the pairs
+        return distances.flatten(-2).quantile(0.5, dim=-1)
     rows, columns = torch.triu_indices(count, count, 1, device=distances.device)
     pairs = distances.flatten(-2).index_select(-1, rows * count + columns)
     # Sorted, the N^2 entries are N zeros, then every pair twice; an even number of entries has two in the middle.

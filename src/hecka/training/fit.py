@@ -20,6 +20,7 @@ from torch.optim.lr_scheduler import LRScheduler
 
 from hecka.errors import InputError
 from hecka.training import checkpoint
+from hecka.training.allocator import keep_freed_memory
 from hecka.training.compiled import Compiled
 from hecka.training.feed import Data, Feed
 from hecka.training.interrupt import Interrupt
@@ -99,6 +100,8 @@ def fit(
         raise InputError(f"fit: expected members that are an nn.Module, got {type(members).__name__}; use an Ensemble")
     optimizer = make_optimizer(optimizer, members)
     device = next(members.parameters()).device
+    if device.type == "cpu":
+        keep_freed_memory()
     own_seed, global_seed, order_seed = _seeds(seed)
     held_out = None if validation is None else Feed(validation, device, shuffle=False)
     plan = Plan(members, method, outliers, held_out, epochs, steps, clip, precision, seed, device)

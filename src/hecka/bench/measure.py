@@ -1,0 +1,67 @@
+"""Comparing alternatives fairly: interleaved in one run, medians, ratios.
+
+A machine's speed drifts while one measures, by more than the differences that matter.  So every round runs each
+alternative once, and only ratios of medians over rounds are reported: what slows a round slows all of it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from statistics import median
+
+import torch
+from torch.profiler import ProfilerActivity, profile
+
+Action = Callable[[], object]
+
+
+def interleaved(
+    alternatives: Mapping[str, Action], repeats: int, device: torch.device, warmup: int = 3
+) -> dict[str, float]:
+    """Median seconds of each alternative over ``repeats`` rounds, after ``warmup`` rounds that do not count.
+
+    >>> times = interleaved({"short": lambda: None, "long": lambda: time.sleep(0.01)}, 3, torch.device("cpu"))
+    >>> times["short"] < times["long"]
+    True
+    """
+    seconds: dict[str, list[float]] = {name: [] for name in alternatives}
+    for turn in range(warmup + repeats):
+        for name, action in alternatives.items():
+            _settle(device)
+            start = time.perf_counter()
+            action()
+            _settle(device)
+            if turn >= warmup:
+                seconds[name].append(time.perf_counter() - start)
+    return {name: median(values) for name, values in seconds.items()}
+
+
+def peak_memory(action: Action, device: torch.device) -> int:
+    """Most bytes that ``action`` holds at once beyond what was held before it; its second run, past one-time buffers.
+
+    >>> peak_memory(lambda: torch.ones(1000).add(1), torch.device("cpu"))
+    8000
+    """
+    action()
+    if device.type == "cuda":
+        _settle(device)
+        torch.cuda.reset_peak_memory_stats(device)
+        before = torch.cuda.memory_allocated(device)
+        action()
+        return torch.cuda.max_memory_allocated(device) - before
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as trace:
+        action()
+    # The profiler notes every allocation and release of torch's own allocator, with its sign.
+    assert trace.profiler is not None and trace.profiler.kineto_results is not None
+    events = [event for event in trace.profiler.kineto_results.events() if event.name() == "[memory]"]
+    held = peak = 0
+    for event in sorted(events, key=lambda event: event.start_ns()):
+        held += event.nbytes()
+        peak = max(peak, held)
+    return peak
+
+
+def _settle(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)

@@ -1,0 +1,80 @@
+"""Every data set that hecka knows by name."""
+
+from __future__ import annotations
+
+from hecka.data import colour_sets, grey_sets
+from hecka.data.dataset import DataSet
+from hecka.errors import InputError, nearest
+
+CATALOGUE: dict[str, DataSet] = {
+    dataset.name: dataset
+    for dataset in (
+        grey_sets.MNIST,
+        grey_sets.FASHION_MNIST,
+        grey_sets.KMNIST,
+        grey_sets.NOT_MNIST,
+        grey_sets.AMBIGUOUS_MNIST,
+        grey_sets.DIRTY_MNIST,
+        grey_sets.DIGITS,
+        colour_sets.CIFAR10,
+        colour_sets.CIFAR100,
+        colour_sets.SVHN,
+        colour_sets.TINY_IMAGENET,
+        colour_sets.TEXTURES,
+    )
+}
+
+
+def names() -> tuple[str, ...]:
+    """All sets, in the order of the catalogue.
+
+    >>> names()[:3]
+    ('mnist', 'fashion-mnist', 'kmnist')
+    """
+    return tuple(CATALOGUE)
+
+
+def find(name: str) -> DataSet:
+    """The entry of that name.
+
+    >>> find("cifar10").shape
+    (3, 32, 32)
+    """
+    if name not in CATALOGUE:
+        raise InputError(f"data: no set is called {name!r}; {nearest(name, CATALOGUE)}, 'folder:PATH', 'npz:PATH'")
+    return CATALOGUE[name]
+
+
+def describe(name: str) -> dict[str, str]:
+    """What there is to know of a set, as lines of a table.
+
+    >>> describe("mnist")["images"]
+    '60 000 train, 10 000 test, each 1 x 28 x 28'
+    """
+    dataset = find(name)
+    return {
+        "title": dataset.title,
+        "about": dataset.about,
+        "images": ", ".join(f"{spaced(count)} {split}" for split, count in dataset.sizes.items())
+        + f", each {' x '.join(map(str, dataset.shape))}",
+        "classes": ", ".join(dataset.classes) or f"the lines of {dataset.class_list}",
+        "whitening": f"mean {dataset.whitening.mean}, std {dataset.whitening.std}",
+        "download": _download_size(dataset),
+        "licence": dataset.licence,
+        "citation": dataset.citation,
+    }
+
+
+def _download_size(dataset: DataSet) -> str:
+    sizes = [file.size for file in dataset.files if file.urls]
+    known = sum(size or 0 for size in sizes) / 1e6
+    return f"{known:.1f} MB" + (", and files of unknown size" if None in sizes else "") if sizes else "none"
+
+
+def spaced(count: int) -> str:
+    """A count with its thousands apart.
+
+    >>> spaced(26032)
+    '26 032'
+    """
+    return f"{count:,}".replace(",", " ")
