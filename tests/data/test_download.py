@@ -15,11 +15,11 @@ REST = f"bytes={HALF}-"
 
 @pytest.fixture
 def get(tmp_path):
-    """Downloads to tmp_path/deep/data.bin, patient enough for this machine and no more."""
+    """Downloads to tmp_path/deep/data.bin, without a pause between rounds."""
 
     def run(*urls, checksum=CHECKSUM, **settings):
         target = tmp_path / "deep" / "data.bin"
-        download(urls, target, checksum, **({"rounds": 3, "pause": 0, "timeout": 0.3} | settings))
+        download(urls, target, checksum, **({"rounds": 3, "pause": 0, "timeout": 30} | settings))
         assert left(tmp_path) == ["data.bin"]
         return target.read_bytes()
 
@@ -86,10 +86,10 @@ def test_a_range_that_was_not_asked_for_does_no_harm(get, server, answer, part):
     assert server.asked == [("/a", REST), ("/a", None)]
 
 
-@pytest.mark.parametrize("stall", [0.0, 1.0], ids=["closes early", "stalls"])
+@pytest.mark.parametrize("stall", [0.0, 5.0], ids=["closes early", "stalls"])
 def test_a_connection_that_fails_halfway_is_resumed(get, server, answer, stall):
     url = server.serve("/a", answer.whole(CONTENT, sent=HALF, stall=stall), answer.whole(CONTENT))
-    assert get(url) == CONTENT
+    assert get(url, timeout=1 if stall else 30) == CONTENT
     assert server.asked == [("/a", None), ("/a", REST)]
 
 
@@ -158,13 +158,13 @@ def test_no_network_is_said(get, server):
 
 
 def test_a_stall_is_said(get, server, answer):
-    with pytest.raises(DownloadError, match=r"/a: no byte for 0\.3 seconds"):
-        get(server.serve("/a", answer.whole(CONTENT, sent=HALF, stall=1.0)), rounds=1)
+    with pytest.raises(DownloadError, match=r"/a: no byte for 0\.5 seconds"):
+        get(server.serve("/a", answer.whole(CONTENT, sent=HALF, stall=5.0)), rounds=1, timeout=0.5)
 
 
 def test_silence_from_the_start_is_a_timeout(get, server, answer):
     with pytest.raises(DownloadError, match="timed out"):
-        get(server.serve("/a", answer.silence(1.0)), rounds=1)
+        get(server.serve("/a", answer.silence(5.0)), rounds=1, timeout=0.5)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's /dev/full, a disk without space")

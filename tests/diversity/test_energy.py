@@ -48,12 +48,13 @@ def test_pairs_have_the_published_energies(settings, published):
         assert energy == pytest.approx(float(digits), abs=10.0 ** -len(digits.partition(".")[2]))
 
 
-def test_s_of_0_is_the_logarithm_of_the_inverse_angle():
+def test_pairs_have_the_energies_of_the_formulas():
+    """With smoothing large enough to show itself in every term."""
     angles = torch.tensor([0.2, 1.0, 2.0], dtype=torch.float64)
-    energies = pair_energy(angles.cos(), 0, "riesz", 0.0, 0.0)
-    torch.testing.assert_close(energies, -angles.log())
-    smoothed = pair_energy(angles.cos() * 1.1, 0, "riesz", 0.01, 0.1)
-    torch.testing.assert_close(smoothed, torch.log(1.01 / (angles + 0.01)))
+    cosines = 1.1 * angles.cos()
+    torch.testing.assert_close(pair_energy(cosines, 3, "riesz", 0.2, 0.1), 1.2 / (angles**3 + 0.2))
+    torch.testing.assert_close(pair_energy(cosines, 0, "riesz", 0.2, 0.1), torch.log(1.2 / (angles + 0.2)))
+    torch.testing.assert_close(pair_energy(cosines, 3, "exponential", 0.2, 0.1), torch.exp(-(3 * angles + 0.2)))
 
 
 def test_the_mean_is_over_ordered_pairs_of_different_points():

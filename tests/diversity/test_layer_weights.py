@@ -40,7 +40,7 @@ def test_weights_sum_to_1_unless_raw(weighting, layers, expected):
         ("quadratic", 3, "'uniform', 'linear', EndsAndLine or a list, got 'quadratic'"),
         ([1, 2], 3, "each of the 3 recorded layers, got 2"),
         (EndsAndLine(1, 1, 1, 1), 1, "at least 2 recorded layers, got 1"),
-        ([1, -1], 2, "values >= 0"),
+        ([2, -1], 2, "values >= 0"),
         ([1, math.nan], 2, "values >= 0"),
         ([0, 0], 2, "one of them positive"),
     ],

@@ -159,12 +159,13 @@ def test_one_member_is_plain_training(name, monkeypatch):
 
 @every_method
 def test_half_precision_autocast_goes_nearly_the_same_way(name):
-    members = ensemble(dtype=torch.float32)
+    members = ensemble(dtype=torch.float32, execution="loop")  # vmapped, a CPU would go on in single precision
     full = step(name, members, data=batch(torch.float32)).direction
     with torch.autocast("cpu", torch.bfloat16):
-        half = step(name, members, data=batch(torch.float32)).direction
-    one, other = (torch.cat([each.flatten() for each in direction.values()]) for direction in (full, half))
-    assert other.dtype == torch.float32
+        assert members(batch(torch.float32).inputs).logits.dtype == torch.bfloat16
+        half = step(name, members, data=batch(torch.float32))
+    one, other = (torch.cat([each.flatten() for each in direction.values()]) for direction in (full, half.direction))
+    assert {other.dtype, *(value.dtype for value in half.info.values())} == {torch.float32}
     assert torch.cosine_similarity(one, other, dim=0) > 0.99
 
 

@@ -156,7 +156,7 @@ class Given:
 
 def test_prior_on_functions_adds_its_score(members, data):
     """Published spectral estimate from the fresh networks' outputs, at the members' own; bandwidth: median distance."""
-    fresh = {name: torch.randn_like(each) for name, each in members.params().items()}
+    fresh = {name: torch.randn_like(each, requires_grad=True) for name, each in members.params().items()}
     with torch.no_grad():
         draws = members.run(fresh, data.inputs).logits.flatten(1).numpy()
         at = members.run(members.params(), data.inputs).logits.flatten(1).numpy()
@@ -182,6 +182,9 @@ def test_prior_on_functions_adds_its_score(members, data):
         ]
     )
     torch.testing.assert_close(with_prior - plain, expected, rtol=1e-8, atol=1e-10)
+    info = WGD(space="logits", eta=ETA, prior=Given(fresh))(members, members.params(), data, {}, torch.Generator()).info
+    torch.testing.assert_close(info["prior_score"], score.square().mean().sqrt())
+    assert not info["prior_score"].requires_grad
 
 
 def test_fresh_networks_leave_running_statistics_alone():

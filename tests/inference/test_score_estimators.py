@@ -141,3 +141,9 @@ def test_autocast_changes_nothing_elsewhere():
     with torch.autocast("cpu", torch.bfloat16):
         cast = ssge_score(points, at=others)
     torch.testing.assert_close(cast, ssge_score(points, at=others), rtol=0, atol=0)
+
+
+def test_points_far_from_the_origin_keep_their_digits_elsewhere():
+    points, others = draws(20).float(), draws(5, seed=1).float()
+    near, far = (ssge_score(points + shift, WIDE, eta=1.0, at=others + shift) for shift in (0, 1000))
+    torch.testing.assert_close(far, near, rtol=1e-2, atol=1e-2)

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from hecka.outliers.draws import Draws
 
-REPEATS = 2000
+REPEATS = 500
 
 
 def kind_of(index: Tensor, sizes: list[int]) -> Tensor:

@@ -2,12 +2,13 @@ import math
 
 import pytest
 import torch
-from scipy.stats import binomtest
+from scipy.stats import binomtest, kstest
 from torch import Tensor
 
 from hecka.errors import InputError
+from hecka.outliers import images as module
 from hecka.outliers.draws import Draws
-from hecka.outliers.images import Images, varied
+from hecka.outliers.images import Images, random_move, random_noise, varied
 
 SHAPES = [(1, 28, 28), (3, 32, 32), (3, 64, 64), (2, 17, 23), (1, 1, 1)]
 
@@ -86,23 +87,38 @@ def test_every_training_image_is_used_and_every_place_may_hold_it() -> None:
         assert share == pytest.approx(0.35, abs=0.12)
 
 
-@pytest.mark.parametrize(("channels", "inversion"), [(1, 0.05), (3, 0.5)])
-def test_images_are_varied_as_often_as_published(channels: int, inversion: float, draws: Draws) -> None:
-    images = draws.uniform(2000, channels, 16, 16)
-    result = varied(draws, images)
-    kept, inverted = (int(((result - same).abs().amax(dim=(1, 2, 3)) < 1e-9).sum()) for same in (images, -images))
-    neither_moved_nor_blurred_nor_rough = (1 - 0.75) * (1 - 0.3) * (1 - 0.25)
-    assert binomtest(kept, 2000, neither_moved_nor_blurred_nor_rough * (1 - inversion)).pvalue > 1e-3
-    assert binomtest(inverted, 2000, neither_moved_nor_blurred_nor_rough * inversion).pvalue > 1e-3
+@pytest.mark.parametrize(("variation", "share"), [("AFFINE", 0.75), ("BLUR", 0.3), ("NOISE", 0.25)])
+def test_images_are_varied_as_often_as_published(
+    variation: str, share: float, draws: Draws, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for other in {"AFFINE", "BLUR", "NOISE", "INVERSION_GREY"} - {variation}:
+        monkeypatch.setattr(module, other, 0.0)
+    images = draws.uniform(400, 1, 8, 8)
+    changed = (varied(draws, images) != images).flatten(1).any(dim=1)
+    assert int(changed.sum()) == share * 400
 
 
-def test_a_quarter_of_the_images_is_rough_by_up_to_a_fifth(draws: Draws) -> None:
-    # The middle of a plain image stays in sight, and nothing but noise changes its absolute value.
-    middle = varied(draws, torch.ones(2000, 1, 16, 16, dtype=torch.float64))[:, 0, 7:9, 7:9].abs() - 1
-    rough = middle.abs().amax(dim=(1, 2)) > 2e-4  # what a blur may bring from beyond the border
-    assert int(rough.sum()) == 500
-    uniform_sigma = (0.2**3 - 0.005**3) / (3 * (0.2 - 0.005))  # its mean square
-    assert middle[rough].square().mean().item() == pytest.approx(uniform_sigma, rel=0.15)
+@pytest.mark.parametrize(("channels", "share"), [(1, 0.05), (2, 0.5), (3, 0.5)])
+def test_colour_images_are_inverted_more_often(channels: int, share: float, draws: Draws) -> None:
+    result = varied(draws, torch.full((2000, channels, 16, 16), 9.0, dtype=torch.float64))
+    inverted = result[:, 0, 8, 8] < 0  # the middle stays in sight, and 9 is beyond all noise
+    assert binomtest(int(inverted.sum()), 2000, share).pvalue > 1e-3
+
+
+def test_moves_turn_scale_and_shift_as_far_as_published(draws: Draws) -> None:
+    centre = (torch.arange(16, dtype=torch.float64) + 0.5) / 8 - 1
+    place = torch.stack([centre.expand(16, 16), centre[:, None].expand(16, 16)])
+    middle = random_move(draws, place.expand(1000, 2, 16, 16))[:, :, 7:9, 7:9]  # where four pixels came from
+    shift = -middle.mean(dim=(2, 3)) / 2  # from -1 to 1 in a side
+    across = (middle[..., 0, 1] - middle[..., 0, 0]) * 8
+    assert kstest(shift.flatten().numpy() / 0.1, "uniform", (-1, 2)).pvalue > 1e-3
+    assert kstest((1 / across.norm(dim=1) - 0.8).numpy() / 0.7, "uniform").pvalue > 1e-3
+    assert kstest(torch.atan2(across[:, 1], across[:, 0]).numpy() / math.pi, "uniform", (-1, 2)).pvalue > 1e-3
+
+
+def test_noise_has_deviations_up_to_a_fifth(draws: Draws) -> None:
+    deviation = random_noise(draws, torch.zeros(400, 3, 32, 32, dtype=torch.float64)).std(dim=(1, 2, 3))
+    assert kstest((deviation - 0.005).numpy() / 0.195, "uniform").pvalue > 1e-3
 
 
 def test_a_change_of_scale_changes_nothing_else() -> None:

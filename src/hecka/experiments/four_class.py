@@ -35,6 +35,10 @@ from hecka.training.schedules import WarmupCosine
 from hecka.types import Method
 
 MEMBERS, STEPS, EXTENT, RESOLUTION = 30, 1000, 10.0, 161
+LEGEND = (
+    "under each map, its mean on the training points,\nin the gaps between the classes,\n"
+    "and far from all (|x| or |y| above 6)"
+)
 BORDER = Border(low=(-8.0, -8.0), high=(8.0, 8.0), count=30, noise=0.5)
 
 
@@ -153,7 +157,7 @@ def demo(
             if seed == 0:
                 panels.append(_panel(row, scores, entropy))
     inputs, labels = four_classes(torch.Generator().manual_seed(0))
-    entropy_maps(panels, inputs, labels, out / "four-class.png", extent=EXTENT)
+    entropy_maps(panels, inputs, labels, out / "four-class.png", extent=EXTENT, legend=LEGEND)
     _write(out / "four-class.json", results, steps)
     return table(results)
 

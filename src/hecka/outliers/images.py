@@ -113,14 +113,15 @@ class Images:
 
 def varied(draws: Draws, images: Tensor) -> Tensor:
     """``images`` (N, C, H, W), each moved, inverted, blurred and roughened, or not."""
-    images = draws.sometimes(images, AFFINE, lambda some: _moved(draws, some))
+    images = draws.sometimes(images, AFFINE, lambda some: random_move(draws, some))
     inverted = draws.coin(len(images), INVERSION_GREY if images.shape[1] == 1 else INVERSION_COLOUR)
     images = torch.where(inverted, -images, images)
     images = draws.sometimes(images, BLUR, lambda some: random_blur(draws, some))
-    return draws.sometimes(images, NOISE, lambda some: _roughened(draws, some))
+    return draws.sometimes(images, NOISE, lambda some: random_noise(draws, some))
 
 
-def _moved(draws: Draws, images: Tensor) -> Tensor:
+def random_move(draws: Draws, images: Tensor) -> Tensor:
+    """Each of ``images`` (N, C, H, W) turned, scaled and shifted, by ``TURN``, ``SCALE`` and ``SHIFT``."""
     count, _, height, width = images.shape
     degrees = draws.uniform(count, low=-TURN, high=TURN)
     scale = draws.uniform(count, low=SCALE[0], high=SCALE[1])
@@ -128,6 +129,7 @@ def _moved(draws: Draws, images: Tensor) -> Tensor:
     return warp(images, turn(degrees, scale, shift, height, width), random_fill(draws, images))
 
 
-def _roughened(draws: Draws, images: Tensor) -> Tensor:
+def random_noise(draws: Draws, images: Tensor) -> Tensor:
+    """Each of ``images`` (N, C, H, W) with Gaussian noise of its own deviation, by ``NOISE_SIGMA``."""
     sigma = draws.uniform(len(images), 1, 1, 1, low=NOISE_SIGMA[0], high=NOISE_SIGMA[1])
     return images + sigma * draws.normal(*images.shape)

@@ -7,17 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")  # files only; a script that shows windows chooses its backend after this import
-
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from torch import Tensor
 
 CLASS_COLOURS = ("#d1495b", "#edae49", "#00798c", "#6a4c93")
+OUTLIER_COLOUR = "#2ca02c"
 COLOUR_MAP = "Greys"  # darker is less sure, as in the paper; the only colours are the classes'
 
 
@@ -32,9 +29,19 @@ class EntropyMap:
 
 
 def entropy_maps(
-    maps: Sequence[EntropyMap], inputs: Tensor, labels: Tensor, path: Path, *, extent: float, columns: int = 3
+    maps: Sequence[EntropyMap],
+    inputs: Tensor,
+    labels: Tensor,
+    path: Path,
+    *,
+    extent: float,
+    legend: str,
+    columns: int = 3,
 ) -> None:
-    """Write panels of predictive entropy over [-extent, extent]^2, with the training points, on one colour scale."""
+    """Write panels of predictive entropy over [-extent, extent]^2, with the training points, on one colour scale.
+
+    ``legend`` explains the panels' captions, in the cell that they leave free.
+    """
     classes = int(labels.max()) + 1
     rows = math.ceil((len(maps) + 1) / columns)  # one more cell for the legend
     figure, grid = plt.subplots(
@@ -54,7 +61,7 @@ def entropy_maps(
         )
         _points(axes, inputs, labels, classes)
         if panel.outliers is not None:
-            axes.scatter(*panel.outliers.T.cpu(), s=14, marker="x", c="#2ca02c", linewidths=1.0)
+            axes.scatter(*panel.outliers.T.cpu(), s=14, marker="x", c=OUTLIER_COLOUR, linewidths=1.0)
         axes.set_title(panel.title, fontsize=10)
         axes.set_xlabel(panel.caption, fontsize=8.5)
         axes.set_xticks([-extent, 0, extent])
@@ -63,7 +70,7 @@ def entropy_maps(
     for axes in cells[len(maps) :]:
         axes.set_axis_off()
     if image is not None:
-        _legend(figure, cells[len(maps)], image, classes, any(panel.outliers is not None for panel in maps))
+        _legend(cells[len(maps)], image, classes, any(panel.outliers is not None for panel in maps), legend)
     figure.suptitle("Where does the ensemble know that it does not know?", fontsize=12)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=130)
@@ -76,18 +83,19 @@ def _points(axes: Axes, inputs: Tensor, labels: Tensor, classes: int) -> None:
         axes.scatter(*chosen.T, s=9, c=CLASS_COLOURS[label % len(CLASS_COLOURS)], edgecolors="white", linewidths=0.3)
 
 
-def _legend(figure: Figure, axes: Axes, image: matplotlib.image.AxesImage, classes: int, outliers: bool) -> None:
+def _legend(axes: Axes, image: AxesImage, classes: int, outliers: bool, text: str) -> None:
     marks = [
         Line2D([], [], marker="o", linestyle="", markersize=6, color=CLASS_COLOURS[label % 4], label=f"class {label}")
         for label in range(classes)
     ]
     if outliers:
         marks.append(
-            Line2D([], [], marker="x", linestyle="", color="#2ca02c", label="made-up outliers\n(one draw of many)")
+            Line2D([], [], marker="x", linestyle="", color=OUTLIER_COLOUR, label="made-up outliers (one draw of many)")
         )
     axes.legend(handles=marks, loc="upper center", title="training points", frameon=False, fontsize=9)
-    bar = figure.colorbar(image, ax=axes, location="bottom", fraction=0.1, aspect=14)
-    bar.set_label(
-        f"predictive entropy in nats\n0: sure        ln {classes} = {math.log(classes):.2f}: knows nothing",
-        fontsize=8.5,
-    )
+    bar = axes.figure.colorbar(image, cax=axes.inset_axes((0.08, 0.36, 0.84, 0.05)), orientation="horizontal")
+    top = math.log(classes)
+    bar.set_ticks([0, top / 2, top], labels=["0: sure", f"{top / 2:.2f}", f"ln {classes} = {top:.2f}:\nknows nothing"])
+    bar.ax.tick_params(labelsize=8.5)
+    bar.ax.set_title("predictive entropy in nats", fontsize=9)
+    axes.text(0.5, 0.14, text, ha="center", va="top", fontsize=8.5, transform=axes.transAxes)

@@ -1,0 +1,28 @@
+"""Every example runs as a reader would run it."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def run(name: str, *arguments: str) -> str:
+    command = [sys.executable, str(EXAMPLES / name), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def test_one_file_is_short_and_draws_a_picture_of_a_diverse_ensemble_that_is_less_sure(tmp_path):
+    assert len((EXAMPLES / "one_file.py").read_text().splitlines()) < 120
+    picture = tmp_path / "moons.png"
+    plain, diverse = run("one_file.py", "300", str(picture)).splitlines()
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert float(diverse.rsplit(" ", 1)[1]) > 2 * float(plain.rsplit(" ", 1)[1])
+
+
+@pytest.mark.skipif(importlib.util.find_spec("lightning") is None, reason="lightning is not installed")
+def test_lightning_module_learns():
+    assert float(run("lightning_module.py").split("accuracy ")[1]) > 0.8
