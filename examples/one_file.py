@@ -1,8 +1,8 @@
 """Your own network, your own loop: one line makes the members differ.
 
 Two half moons, ten small networks, plain PyTorch.  The only things from hecka are the ensemble and the diversity term.
-Run it: ``python examples/one_file.py [STEPS] [PICTURE]``.  Expected after 300 steps, some ten seconds: both ensembles get
-all points right, and around them the diverse one is four times less sure (mean entropy .14 against .04 nats).
+Run it: ``python examples/one_file.py [STEPS] [PICTURE]``.  Expected after 300 steps, some ten seconds: both ensembles
+get all points right, and around them the diverse one is four times less sure (mean entropy .14 against .04 nats).
 """
 
 import sys
@@ -52,7 +52,8 @@ def draw(ensembles: dict[str, hecka.Ensemble], inputs: Tensor, labels: Tensor, p
     for panel, (name, ensemble) in zip(panels, ensembles.items(), strict=True):
         answer, entropy = ensemble.predict(inputs), ensemble.predict(points).entropy
         right = (answer.labels == labels).float().mean()
-        print(f"{name}: accuracy {right:.3f}, entropy on the data {answer.entropy.mean():.3f}, around {entropy.mean():.3f}")
+        doubt = f"entropy on the data {answer.entropy.mean():.3f}, around {entropy.mean():.3f}"
+        print(f"{name}: accuracy {right:.3f}, {doubt}")
         image = panel.imshow(
             entropy.reshape(120, 120).T, origin="lower", extent=(-3, 4, -3, 4), cmap="Greys", vmin=0, vmax=0.69
         )

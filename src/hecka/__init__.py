@@ -16,7 +16,10 @@ from hecka.diversity.layer_weights import EndsAndLine
 from hecka.diversity.terms import HECKA, PairwiseCKA
 from hecka.errors import CheckpointError, HeckaError, InputError, NonFiniteError
 from hecka.inference.independent import Independent
+from hecka.inference.posterior import Gaussian
 from hecka.inference.repulsive import Repulsive
+from hecka.inference.svgd import SVGD
+from hecka.inference.wgd import WGD
 from hecka.members.ensemble import Ensemble
 from hecka.scores.evaluate import Evaluation, evaluate
 from hecka.scores.predictive import Prediction
@@ -33,6 +36,8 @@ __version__ = "0.1.0"
 __all__ = [
     "HECKA",
     "RBF",
+    "SVGD",
+    "WGD",
     "Batch",
     "CKAGrid",
     "CheckpointError",
@@ -42,6 +47,7 @@ __all__ = [
     "Ensemble",
     "Evaluation",
     "Features",
+    "Gaussian",
     "HeckaError",
     "Independent",
     "Info",

@@ -53,7 +53,8 @@ def peak_memory(action: Action, device: torch.device) -> int:
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as trace:
         action()
     # The profiler notes every allocation and release of torch's own allocator, with its sign.
-    assert trace.profiler is not None and trace.profiler.kineto_results is not None
+    assert trace.profiler is not None
+    assert trace.profiler.kineto_results is not None
     events = [event for event in trace.profiler.kineto_results.events() if event.name() == "[memory]"]
     held = peak = 0
     for event in sorted(events, key=lambda event: event.start_ns()):

@@ -14,7 +14,6 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Literal
 
-import torch
 from torch import Tensor
 
 from hecka.diversity.energy import (

@@ -8,7 +8,7 @@ that where outliers were put; only diversity mends it where none were: in the ga
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -181,11 +181,11 @@ def table(results: dict[str, list[Scores]]) -> str:
 
 def _panel(row: Row, scores: Scores, entropy: Tensor) -> EntropyMap:
     caption = f"data {scores.entropy_data:.2f} · gaps {scores.entropy_gaps:.2f} · far {scores.entropy_far:.2f}"
-    outliers = row.outliers and row.outliers(torch.zeros(1, 2), torch.Generator().manual_seed(0))
-    return EntropyMap(row.name, entropy, caption, outliers)
+    some = None if row.outliers is None else row.outliers(torch.zeros(1, 2), torch.Generator().manual_seed(0))
+    return EntropyMap(row.name, entropy, caption, some)
 
 
-def _write(path: Path, results: dict[str, Sequence[Scores]], steps: int) -> None:
+def _write(path: Path, results: dict[str, list[Scores]], steps: int) -> None:
     content = {
         "experiment": "four-class",
         "members": MEMBERS,

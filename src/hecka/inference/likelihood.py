@@ -41,11 +41,22 @@ def member_losses(logits: Tensor, targets: Tensor) -> Tensor:
                 f"loss: integer targets {tuple(targets.shape)} need logits (members, batch, ..., classes), "
                 f"got {tuple(logits.shape)}; give floating targets for regression"
             )
-        flat = _at_least_float32(logits.flatten(0, -2))
-        losses = F.cross_entropy(flat, targets.expand(members, *targets.shape).flatten(), reduction="none")
+        losses = _cross_entropy(logits.flatten(0, -2), targets.expand(members, *targets.shape).flatten())
         return losses.reshape(members, -1).mean(-1)
     outputs = _like(logits, targets)
     return (outputs - targets).square().flatten(1).mean(-1)
+
+
+def _cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
+    try:
+        # torch would leave out a label of -100 without a word; here no label is special.
+        nowhere = torch.iinfo(torch.int64).min
+        return F.cross_entropy(_at_least_float32(logits), targets.long(), reduction="none", ignore_index=nowhere)
+    except IndexError as error:  # only the host sees it: on a GPU the kernel itself stops the process
+        raise InputError(
+            f"loss: expected labels from 0 to {logits.shape[-1] - 1} for {logits.shape[-1]} outputs, got labels from "
+            f"{int(targets.min())} to {int(targets.max())}; shift the labels, or give the network more outputs"
+        ) from error
 
 
 def doubt(logits: Tensor, targets: Tensor) -> Tensor:

@@ -52,7 +52,7 @@ def entropy_maps(
     for axes, panel in zip(cells, maps, strict=False):
         side = math.isqrt(panel.entropy.numel())
         image = axes.imshow(
-            panel.entropy.reshape(side, side).cpu(),
+            panel.entropy.reshape(side, side).numpy(force=True),
             origin="lower",
             extent=(-extent, extent, -extent, extent),
             cmap=COLOUR_MAP,
@@ -61,7 +61,8 @@ def entropy_maps(
         )
         _points(axes, inputs, labels, classes)
         if panel.outliers is not None:
-            axes.scatter(*panel.outliers.T.cpu(), s=14, marker="x", c=OUTLIER_COLOUR, linewidths=1.0)
+            x, y = panel.outliers.T.numpy(force=True)
+            axes.scatter(x, y, s=14, marker="x", c=OUTLIER_COLOUR, linewidths=1.0)
         axes.set_title(panel.title, fontsize=10)
         axes.set_xlabel(panel.caption, fontsize=8.5)
         axes.set_xticks([-extent, 0, extent])
@@ -79,8 +80,8 @@ def entropy_maps(
 
 def _points(axes: Axes, inputs: Tensor, labels: Tensor, classes: int) -> None:
     for label in range(classes):
-        chosen = inputs[labels == label].cpu()
-        axes.scatter(*chosen.T, s=9, c=CLASS_COLOURS[label % len(CLASS_COLOURS)], edgecolors="white", linewidths=0.3)
+        x, y = inputs[labels == label].T.numpy(force=True)
+        axes.scatter(x, y, s=9, c=CLASS_COLOURS[label % len(CLASS_COLOURS)], edgecolors="white", linewidths=0.3)
 
 
 def _legend(axes: Axes, image: AxesImage, classes: int, outliers: bool, text: str) -> None:

@@ -59,9 +59,10 @@ class Cosine:
 
 
 class _CosineOfLinear(torch.autograd.Function):
-    r"""K = G / (n n^T), n the lengths; with gradient A it is A / (n n^T), and on the diagonal -1/2 n^-2 (rows + columns of A K).
+    r"""K = G / (n n^T), n the lengths.
 
-    Written out because passes over N x N numbers are what the kernel costs: four here, eleven by autograd.
+    With A the gradient of K, that of G is A / (n n^T), on the diagonal less half the sums of the rows and columns of A K
+    over n^2.  Written out because passes over N x N numbers are what the kernel costs: four here, eleven by autograd.
     """
 
     @staticmethod
@@ -130,8 +131,8 @@ class RBF:
 class _GaussianOfDistance(torch.autograd.Function):
     r"""Gives :math:`K = \exp(\mathrm{slope} \cdot D)` its gradient with respect to the linear Gram matrix.
 
-    With W = slope * gradient * K it is -2 W, and on the diagonal the sums of W's rows and columns.  Written out, it takes
-    three passes over N x N numbers where autograd takes twelve, and these passes are most of what the kernel costs.
+    With W = slope * gradient * K it is -2 W, and on the diagonal the sums of W's rows and columns.  Written out, it
+    takes three passes over N x N numbers where autograd takes twelve: passes are most of what the kernel costs.
     """
 
     @staticmethod

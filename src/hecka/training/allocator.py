@@ -1,8 +1,8 @@
 """Keeping freed memory on a CPU, where glibc would give it back to the system after every step.
 
-A training step frees all its activations, 100 MiB for five LeNets, and the next asks for as many.  By default glibc hands
-blocks of that size back, and the system zeroes every page anew: 11 000 page faults a step, a third of its time.  A loop over
-separate networks is spared, because it holds one network's activations at a time.
+A training step frees all its activations, 100 MiB for five LeNets, and the next asks for as many.  By default glibc
+hands blocks of that size back, and the system zeroes every page anew: 11 000 page faults a step, a third of its time.
+A loop over separate networks is spared, because it holds one network's activations at a time.
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ import ctypes
 import os
 import sys
 
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # mallopt's names for: what to keep at the top of the heap, and what to map apart
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = (
+    -1,
+    -3,
+)  # mallopt's names for: what to keep at the top of the heap, and what to map apart
 _KEEP = 2**31 - 1  # as much as an int holds: give nothing back
 _APART = 2**30  # only blocks above 1 GiB stay apart from the heap
 
