@@ -26,3 +26,11 @@ def test_one_file_is_short_and_draws_a_picture_of_a_diverse_ensemble_that_is_les
 @pytest.mark.skipif(importlib.util.find_spec("lightning") is None, reason="lightning is not installed")
 def test_lightning_module_learns():
     assert float(run("lightning_module.py").split("accuracy ")[1]) > 0.8
+
+
+@pytest.mark.slow
+def test_images_trains_both_methods_and_finds_outliers():
+    printed = run("images.py", "digits", "15")
+    areas = [float(line.split("entropy ")[1].split(",")[0]) for line in printed.splitlines() if "AUROC" in line]
+    assert len(areas) == 4
+    assert min(areas) > 0.9

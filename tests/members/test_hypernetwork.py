@@ -109,6 +109,7 @@ def test_a_draw_answers_like_the_weights_it_came_from(case):
     ensemble = hypernetwork.draw(4, seed=7)
     torch.testing.assert_close(ensemble.predict(inputs).logits, expected.logits.detach())
     assert ensemble.taps == hypernetwork.taps
+    assert sum(len(module._forward_hooks) for module in ensemble.net.modules()) == len(ensemble.taps)
     with torch.no_grad():
         for parameter in ensemble.parameters():
             parameter.zero_()

@@ -40,7 +40,7 @@ def interleaved(
 def peak_memory(action: Action, device: torch.device) -> int:
     """Most bytes that ``action`` holds at once beyond what was held before it; its second run, past one-time buffers.
 
-    >>> peak_memory(lambda: torch.ones(1000).add(1), torch.device("cpu"))
+    >>> peak_memory(lambda: torch.empty(2000), torch.device("cpu"))
     8000
     """
     action()

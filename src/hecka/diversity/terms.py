@@ -81,6 +81,7 @@ class HECKA(PairTerm):
     With ``normalized=True`` the energy is 1 for equal members and 0 for the best reachable spread, whatever M, the
     batch and the smoothing are; without it, it is the paper's.
 
+    >>> import torch
     >>> features = {"fc": torch.randn(5, 16, 8, generator=torch.Generator().manual_seed(0))}
     >>> alike = {"fc": features["fc"][:1].expand(5, 16, 8)}
     >>> term = HECKA(normalized=True)
@@ -110,6 +111,7 @@ class HECKA(PairTerm):
 class PairwiseCKA(PairTerm):
     """Mean CKA between members, the paper's CKA_pw: simple, but blind to members that coincide (see ``energy``).
 
+    >>> import torch
     >>> round(PairwiseCKA(kernel="linear")({"fc": torch.randn(1, 8, 4).expand(3, 8, 4)}).item(), 4)
     1.0
     """

@@ -152,9 +152,7 @@ class Hypernetwork(nn.Module):
 
     def _net(self, weights: Params) -> nn.Module:
         """A copy of the network with ``weights``; deepcopy finds them in its memo, in place of the lent ones."""
-        memo: dict[int, object] = {
-            id(self.net.get_parameter(name)): nn.Parameter(own.clone()) for name, own in weights.items()
-        }
+        memo: dict[int, object] = {id(self.net.get_parameter(name)): nn.Parameter(own) for name, own in weights.items()}
         net = copy.deepcopy(self.net, memo)
         remove_hooks(net)
         return net
@@ -174,9 +172,9 @@ def _layers(net: nn.Module, fresh: Params) -> dict[str, list[str]]:
 
 def _rows(net: nn.Module, path: str, fresh: Params, names: Sequence[str]) -> int:
     """How many codes a layer gets: one for each filter of a convolution, else one."""
-    module = net.get_submodule(path)
-    filters = isinstance(module, nn.Conv1d | nn.Conv2d | nn.Conv3d)
-    return fresh[names[0]].shape[1] if filters else 1
+    convolves = isinstance(net.get_submodule(path), nn.Conv1d | nn.Conv2d | nn.Conv3d)
+    first_axes = {fresh[name].shape[1:2] for name in names}  # of weight and bias; a subclass may own other tensors
+    return next(iter(first_axes))[0] if convolves and len(first_axes) == 1 else 1
 
 
 def _check_sizes(members: int, latent: int, code: int, widths: Sequence[int], code_widths: Sequence[int]) -> None:

@@ -1,5 +1,6 @@
 """Made-up inputs that no network should be sure about."""
 
 from hecka.outliers.border import Border
+from hecka.outliers.images import Images
 
-__all__ = ["Border"]
+__all__ = ["Border", "Images"]

@@ -61,7 +61,7 @@ class Cosine:
 class _CosineOfLinear(torch.autograd.Function):
     r"""K = G / (n n^T), n the lengths.
 
-    With A the gradient of K, that of G is A / (n n^T), on the diagonal less half the sums of the rows and columns of A K
+    With A the gradient of K, that of G is A / (n n^T), on the diagonal less half the sums of rows and columns of A K
     over n^2.  Written out because passes over N x N numbers are what the kernel costs: four here, eleven by autograd.
     """
 
