@@ -13,6 +13,7 @@ from hecka.errors import HeckaError, nearest
 
 COMMANDS = {
     "demo": "five ways to train 30 networks on four classes: a table and a picture",
+    "reproduce": "the figures and tables of the paper",
     "bench": "what training steps cost against the obvious alternatives",
 }
 

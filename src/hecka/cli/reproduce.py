@@ -1,0 +1,25 @@
+"""``hecka reproduce NAME``: one of the paper's figures or tables, by the function that makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+
+import tyro
+
+from hecka.errors import InputError, nearest
+
+# Name -> module and function; its arguments are the flags, its docstring the help.
+EXPERIMENTS: dict[str, str] = {}
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run the experiment that the first argument names with the flags that follow it."""
+    name, *rest = arguments or ["--help"]
+    if name in ("-h", "--help"):
+        print("\n".join(["usage: hecka reproduce NAME [--help] [FLAGS]", "", *(f"  {each}" for each in EXPERIMENTS)]))
+        return
+    if name not in EXPERIMENTS:
+        raise InputError(f"reproduce: nothing is called {name!r}; {nearest(name, EXPERIMENTS)}")
+    module, _, function = EXPERIMENTS[name].partition(":")
+    print(tyro.cli(getattr(import_module(module), function), args=rest, prog=f"hecka reproduce {name}"))
