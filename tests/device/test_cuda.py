@@ -12,7 +12,12 @@ from hecka.members.hypernetwork import Hypernetwork
 from hecka.outliers import Border, Images
 from hecka.types import Batch
 
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+pytestmark = [
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device"),
+    pytest.mark.filterwarnings("ignore:Synchronization debug mode is a prototype"),
+    # torch 2.11's compiler instantiates what its own autograd deprecates.
+    pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning"),
+]
 
 CUDA = torch.device("cuda")
 POSTERIOR = {"data_size": 40, "prior": hecka.Gaussian(1.0)}
