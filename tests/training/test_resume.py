@@ -64,6 +64,7 @@ SETTINGS = {
     "momentum, schedule and clipping": lambda data: {"schedule": WarmupCosine(2, 12), "clip": 0.5},
     "AdamW and validation": lambda data: {"optimizer": ADAMW, "validation": data},
     "outliers": lambda data: {"outliers": noise},
+    "outliers for two steps at once": lambda data: {"outliers": noise, "outlier_steps": 2},
     "whole set": lambda data: {"data": Batches(*data), "epochs": 9},
     "global generator": shuffled_by_the_global_generator,
     "own generator": shuffled_by_its_own_generator,

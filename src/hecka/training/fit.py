@@ -26,13 +26,14 @@ from hecka.training.feed import Data, Feed
 from hecka.training.interrupt import Interrupt
 from hecka.training.logbook import Logbook, earlier_records, prepare, resume
 from hecka.training.optimizers import OptimizerChoice, clip_gradients, make_optimizer, make_scheduler
+from hecka.training.outlier_stock import OutlierStock
 from hecka.training.plan import Plan, Precision
 from hecka.training.progress import Display
 from hecka.training.record import Record
 from hecka.training.schedules import Schedule
 from hecka.training.session import Session, own_randomness, seed_globals
 from hecka.training.validate import validate
-from hecka.types import Batch, Members, Method, Outliers
+from hecka.types import Members, Method, Outliers
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ def fit(
     *,
     method: Method,
     outliers: Outliers | None = None,
+    outlier_steps: int = 1,
     validation: Data | None = None,
     epochs: int | None = None,
     steps: int | None = None,
@@ -74,6 +76,7 @@ def fit(
         data: (inputs, targets), a ``Batches``, or an iterable of such pairs or of ``Batch``, such as a DataLoader.
         method: what makes a direction of a batch.
         outliers: draws outliers for each batch of inliers, where the method wants them.
+        outlier_steps: how many steps one call of ``outliers`` serves, in equal parts; more than 1 saves a GPU launches.
         validation: scored after every epoch; as ``data``.
         epochs: how long to train, or
         steps: the same in optimizer steps.
@@ -104,13 +107,14 @@ def fit(
         keep_freed_memory()
     own_seed, global_seed, order_seed = _seeds(seed)
     held_out = None if validation is None else Feed(validation, device, shuffle=False)
-    plan = Plan(members, method, outliers, held_out, epochs, steps, clip, precision, seed, device)
+    plan = Plan(members, method, held_out, epochs, steps, clip, precision, seed, device)
     session = Session(
         members=members,
         feed=Feed(data, device, batch_size, order_seed),
         optimizer=optimizer,
         schedule=make_scheduler(schedule, optimizer),
         generator=torch.Generator(device).manual_seed(own_seed),
+        outliers=OutlierStock(outliers, outlier_steps),
     )
     settings = plan.settings(session, schedule)
     folder = None if out is None else Path(out)
@@ -139,8 +143,7 @@ def _loop(plan: Plan, method: Method, session: Session, logbook: Logbook, interr
     while not plan.reached(position):
         logbook.save_if_due()
         for batch in interrupt.guard(session.batches()):
-            if plan.outliers is not None:
-                batch = _with_outliers(batch, plan.outliers, generator)
+            batch = session.outliers.add_to(batch, generator)
             session.optimizer.zero_grad()
             params = members.params(generator)
             with plan.autocast():
@@ -170,18 +173,6 @@ def _loop(plan: Plan, method: Method, session: Session, logbook: Logbook, interr
     if interrupt.requested:
         kept = f"; the same call goes on from {logbook.path}" if logbook.path else ""
         raise KeyboardInterrupt(f"fit: stopped after step {position.step}{kept}")
-
-
-def _with_outliers(batch: Batch, outliers: Outliers, generator: torch.Generator) -> Batch:
-    if batch.outliers is not None:
-        raise InputError("fit: expected outliers from the data or from outliers=, got both; drop one of them")
-    made = outliers(batch.inputs, generator)
-    if made.shape[1:] != batch.inputs.shape[1:]:
-        raise InputError(
-            f"fit: expected outliers like one inlier, {tuple(batch.inputs.shape[1:])}, got outliers "
-            f"{tuple(made.shape)} with inliers {tuple(batch.inputs.shape)}; see what {type(outliers).__name__} returns"
-        )
-    return Batch(batch.inputs, batch.targets, made)
 
 
 def _scores(plan: Plan, logbook: Logbook) -> dict[str, float]:

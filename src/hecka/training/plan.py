@@ -16,7 +16,7 @@ from hecka.training.feed import Feed
 from hecka.training.optimizers import describe
 from hecka.training.schedules import Schedule
 from hecka.training.session import Position, Session
-from hecka.types import Members, Method, Outliers
+from hecka.types import Members, Method
 
 Precision: TypeAlias = Literal["float32", "bf16"]
 
@@ -27,7 +27,6 @@ class Plan:
 
     members: Members
     method: Method
-    outliers: Outliers | None
     validation: Feed | None
     epochs: int | None
     steps: int | None
@@ -69,7 +68,7 @@ class Plan:
         return {
             "members": f"{type(self.members).__name__} with taps {', '.join(self.members.taps)}",
             "method": _stable(self.method),
-            "outliers": _stable(self.outliers),
+            "outliers": f"{_stable(session.outliers.outliers)}, for {session.outliers.steps} steps at once",
             "data": _stable(session.feed),
             "optimizer": describe(session.optimizer),
             "schedule": _stable(schedule),

@@ -16,6 +16,7 @@ from hecka.errors import CheckpointError
 from hecka.training.feed import Feed
 from hecka.training.meter import Meter
 from hecka.training.optimizers import restore
+from hecka.training.outlier_stock import OutlierStock
 from hecka.types import Batch, State
 
 
@@ -32,7 +33,7 @@ class Position:
 
 @dataclass
 class Session:
-    """Weights, optimizer, schedule, method state, data order and every generator.
+    """Weights, optimizer, schedule, method state, outliers in stock, data order and every generator.
 
     ``generators`` are all that a run draws from: its own, torch's global ones (Dropout, a DataLoader) and those of the
     data's order.  ``epoch_start`` keeps their states at the epoch's start, from where the order can be drawn again.
@@ -43,6 +44,7 @@ class Session:
     optimizer: Optimizer
     schedule: LRScheduler
     generator: torch.Generator
+    outliers: OutlierStock = field(default_factory=OutlierStock)
     state: State = field(default_factory=dict)
     meter: Meter = field(default_factory=Meter)
     position: Position = field(default_factory=Position)
@@ -84,6 +86,7 @@ class Session:
             "optimizer": self.optimizer.state_dict(),
             "schedule": self.schedule.state_dict(),
             "method": self.state,
+            "outliers": self.outliers.state_dict(),
             "meter": self.meter.state_dict(),
             "position": asdict(self.position),
             "generators": self._drawn(),
@@ -98,6 +101,7 @@ class Session:
         restore(self.optimizer, run["optimizer"])
         self.schedule.load_state_dict(run["schedule"])
         self.state = {name: tensor.to(device) for name, tensor in run["method"].items()}
+        self.outliers.load_state_dict(run["outliers"], device)
         self.meter.load_state_dict(run["meter"], device)
         self.position = Position(**run["position"])
         self._rewind(run["generators"])
