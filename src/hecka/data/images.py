@@ -27,6 +27,16 @@ class Whitening:
     mean: tuple[float, ...]
     std: tuple[float, ...]
 
+    @property
+    def black(self) -> tuple[float, ...]:
+        """What a pixel of 0 becomes, channel by channel."""
+        return tuple(-mean / std for mean, std in zip(self.mean, self.std, strict=True))
+
+    @property
+    def white(self) -> tuple[float, ...]:
+        """What a pixel of 255 becomes, channel by channel."""
+        return tuple((1 - mean) / std for mean, std in zip(self.mean, self.std, strict=True))
+
     def __call__(self, images: Tensor) -> Tensor:
         """uint8 ``images`` (N, C, H, W) as float32 of the same shape."""
         if images.dim() != 4 or images.shape[1] != len(self.mean):
