@@ -2,8 +2,8 @@
 
     out[b, c, i, j] = padded[b, c, i + dy_b, j' + dx_b],   j' = j or W - 1 - j,   dy, dx uniform on 0, ..., 2 * padding
 
-This is the usual augmentation for CIFAR (He et al., "Deep residual learning for image recognition", CVPR 2016), in which
-pictures are padded BEFORE they are whitened, with 0: black.  Here images are whitened once and augmented at every
+This is the usual augmentation for CIFAR (He et al., "Deep residual learning for image recognition", CVPR 2016), in
+which pictures are padded BEFORE they are whitened, with 0: black.  Here images are whitened once and augmented at every
 epoch, so that black is another number in every channel, ``-mean / std``: `Whitening.black`.
 """
 

@@ -60,6 +60,7 @@ class ImageData:
         classes: names of the classes, in the order of the labels.
         whitening: the set's own.
         notes: how this copy differs from the published set; whatever is made from it carries them on.
+        parts: (N,), int8: for a union, which of its sets each image is from, 0 the first; None otherwise.
 
     >>> data = ImageData(
     ...     torch.zeros(2, 1, 8, 8, dtype=torch.uint8), torch.tensor([0, 1]), "mine", "test", ("cat", "dog"),
@@ -76,6 +77,7 @@ class ImageData:
     classes: tuple[str, ...]
     whitening: Whitening
     notes: tuple[str, ...] = ()
+    parts: Tensor | None = None
 
     def __post_init__(self) -> None:
         where = f"data {self.name!r} {self.split}"
@@ -88,6 +90,11 @@ class ImageData:
             raise InputError(
                 f"{where}: expected int64 labels ({len(self.images)},), one an image, "
                 f"got {self.labels.dtype} {tuple(self.labels.shape)}"
+            )
+        if self.parts is not None and (self.parts.dtype != torch.int8 or self.parts.shape != self.labels.shape):
+            raise InputError(
+                f"{where}: expected int8 parts ({len(self.images)},), one an image, "
+                f"got {self.parts.dtype} {tuple(self.parts.shape)}"
             )
         low, high = self.labels.aminmax()
         if low < 0 or high >= len(self.classes):
