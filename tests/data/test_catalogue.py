@@ -3,6 +3,7 @@ import re
 import pytest
 
 from hecka.data.catalogue import CATALOGUE, describe, find, names
+from hecka.data.files import File
 from hecka.errors import InputError
 
 EVERY = pytest.mark.parametrize("dataset", CATALOGUE.values(), ids=list(CATALOGUE))
@@ -10,7 +11,8 @@ EVERY = pytest.mark.parametrize("dataset", CATALOGUE.values(), ids=list(CATALOGU
 
 def test_the_paper_s_sets_are_there():
     paper = {"mnist", "fashion-mnist", "ambiguous-mnist", "dirty-mnist", "cifar10", "cifar100", "svhn", "tinyimagenet"}
-    assert paper | {"dtd", "kmnist", "notmnist", "digits"} == set(names())
+    surrogates = {"ambiguous-mnist-surrogate", "dirty-mnist-surrogate"}
+    assert paper | surrogates | {"dtd", "kmnist", "notmnist", "digits"} == set(names())
 
 
 @EVERY
@@ -27,7 +29,11 @@ def test_an_entry_is_complete(dataset):
 @EVERY
 def test_every_file_can_be_had_and_checked(dataset):
     archives = [file for file in dataset.files if file.unpacks_to]
+    made = {file.path for part in dataset.whole_parts if part.made_by for file in part.files}
     for file in dataset.files:
+        if file.path in made:
+            assert file == File(file.path)
+            continue
         inside = [packed for packed in archives if file.path.startswith(f"{packed.unpacks_to}/")]
         assert bool(file.urls) != bool(inside)
         assert all(url.startswith(("https://", "http://")) and "\\" not in url for url in file.urls)
@@ -36,8 +42,18 @@ def test_every_file_can_be_had_and_checked(dataset):
         assert file.checksum or file.size
 
 
-def test_only_not_mnist_lacks_checksums():
-    assert {name for name, entry in CATALOGUE.items() if any(not file.checksum for file in entry.files)} == {"notmnist"}
+def test_only_not_mnist_and_what_is_made_here_lack_checksums():
+    lacking = {name for name, entry in CATALOGUE.items() if any(not file.checksum for file in entry.files)}
+    assert lacking == {"notmnist", "ambiguous-mnist-surrogate", "dirty-mnist-surrogate"}
+
+
+def test_only_a_union_has_parts_and_is_their_sum():
+    for entry in CATALOGUE.values():
+        assert (entry.layout is None) == bool(entry.parts)
+        if entry.parts:
+            assert entry.files == tuple(file for part in entry.parts for file in part.files)
+            assert entry.sizes == {split: sum(part.sizes[split] for part in entry.parts) for split in entry.sizes}
+            assert {part.classes for part in entry.parts} == {entry.classes}
 
 
 def test_no_two_files_have_one_checksum():
@@ -61,7 +77,13 @@ def test_a_mistyped_name_is_met_with_the_nearest():
 
 @pytest.mark.parametrize(
     ("name", "download"),
-    [("mnist", "11.6 MB"), ("digits", "none"), ("dirty-mnist", "11.6 MB, and files of unknown size")],
+    [
+        ("mnist", "11.6 MB"),
+        ("digits", "none"),
+        ("dirty-mnist", "11.6 MB, and files of unknown size"),
+        ("ambiguous-mnist-surrogate", "none; made by `hecka data make-ambiguous`"),
+        ("dirty-mnist-surrogate", "11.6 MB; made by `hecka data make-ambiguous`"),
+    ],
 )
 def test_a_description_tells_what_a_download_costs(name, download):
     assert describe(name)["download"] == download

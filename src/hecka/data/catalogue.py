@@ -15,6 +15,8 @@ CATALOGUE: dict[str, DataSet] = {
         grey_sets.NOT_MNIST,
         grey_sets.AMBIGUOUS_MNIST,
         grey_sets.DIRTY_MNIST,
+        grey_sets.SURROGATE_AMBIGUOUS_MNIST,
+        grey_sets.SURROGATE_DIRTY_MNIST,
         grey_sets.DIGITS,
         colour_sets.CIFAR10,
         colour_sets.CIFAR100,
@@ -68,7 +70,8 @@ def describe(name: str) -> dict[str, str]:
 def _download_size(dataset: DataSet) -> str:
     sizes = [file.size for file in dataset.files if file.urls]
     known = sum(size or 0 for size in sizes) / 1e6
-    return f"{known:.1f} MB" + (", and files of unknown size" if None in sizes else "") if sizes else "none"
+    download = f"{known:.1f} MB" + (", and files of unknown size" if None in sizes else "") if sizes else "none"
+    return "; ".join([download, *(f"made by `{part.made_by}`" for part in dataset.whole_parts if part.made_by)])
 
 
 def spaced(count: int) -> str:

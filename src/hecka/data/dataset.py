@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,8 +26,11 @@ class DataSet:
         whitening: mean and std of the training images' channels, as publications use them.
         sizes: official number of images of each split.
         files: what it consists of, archives before what comes out of them.
-        layout: reads it from below the data root.
+        layout: reads it from below the folder that holds it; None for a union.
+        parts: for a union, the sets that stand in it one after the other; each may lie in another folder.
         class_list: the published file with one class a line; labels follow its sorted lines.
+        made_by: for a set that nobody publishes, the command that makes it.
+        note: what every result from this set has to say of it.
     """
 
     name: str
@@ -40,12 +43,33 @@ class DataSet:
     whitening: Whitening
     sizes: Mapping[Split, int]
     files: tuple[File, ...]
-    layout: Layout
+    layout: Layout | None
+    parts: tuple[DataSet, ...] = ()
     class_list: str = ""
+    made_by: str = ""
+    note: str = ""
+
+    @property
+    def whole_parts(self) -> tuple[DataSet, ...]:
+        """The sets that are no unions: this one's parts, or itself."""
+        return self.parts or (self,)
 
     def files_of(self, split: Split | None) -> tuple[File, ...]:
         """What one split needs, or all."""
         return tuple(file for file in self.files if split is None or split in file.splits)
+
+    def contents_of(self, split: Split | None) -> tuple[File, ...]:
+        """What `load` reads: archives only where nothing is known of their contents."""
+        files = self.files_of(split)
+        return tuple(file for file in files if file.unpacks_to is None) or files
+
+    def found(self, root: Path, split: Split | None = None) -> int:
+        """How many files, or unpacked archives, lie below ``root``."""
+        return sum(file.is_there(root) for file in self.contents_of(split))
+
+    def place(self, roots: Sequence[Path], split: Split | None = None) -> Path:
+        """The folder of ``roots`` that holds most of the set: the first where several hold as much."""
+        return max(roots, key=lambda root: self.found(root, split))  # max keeps to the first of equals
 
     def class_names(self, root: Path) -> tuple[str, ...]:
         """The classes in the order of the labels."""

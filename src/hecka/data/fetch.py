@@ -8,8 +8,9 @@ from hecka.data.catalogue import find
 from hecka.data.check import FileStatus, check, status
 from hecka.data.dataset import DataSet
 from hecka.data.download import DownloadError, Progress, download, writing
-from hecka.data.files import File, Split, data_root
+from hecka.data.files import File, Split, data_roots, writable
 from hecka.data.unpack import unpack
+from hecka.errors import InputError
 
 
 def fetch(
@@ -22,17 +23,33 @@ def fetch(
 
     Args:
         name: as in the catalogue.
-        root: the data root; HECKA_DATA, else the user's cache folder, when None.
+        root: where to look and to write; the folders of HECKA_DATA and the user's cache folder when None.  A set that
+            is there in part is completed in its place, another goes to the first folder that can be written to.
         split: what to fetch; everything when None.
         progress: told of every block: file name, bytes so far, bytes in all.
     """
-    dataset, place = find(name), data_root(root)
+    roots, missing = data_roots(root), []
+    for dataset in find(name).whole_parts:
+        place = dataset.place(roots, split)
+        found = dataset.found(place, split)
+        if not dataset.made_by:
+            _complete(dataset, place if found or not dataset.files else writable(roots), split, progress)
+        elif found < len(dataset.files_of(split)):
+            missing.append(dataset)
+    if missing:
+        raise InputError(
+            f"fetch: expected {missing[0].title} to be made, for nobody publishes it; run `{missing[0].made_by}`, "
+            "which takes minutes"
+        )
+    return check(name, root, split)
+
+
+def _complete(dataset: DataSet, place: Path, split: Split | None, progress: Progress | None) -> None:
     for file in dataset.files_of(split):
         if file.unpacks_to is not None:
             _fetch_archive(dataset, file, place, split, progress)
         elif file.urls and file.find(place) is None:
             download(file.urls, place / file.path, file.checksum, file.size, progress)
-    return check(name, place, split)
 
 
 def _fetch_archive(dataset: DataSet, file: File, root: Path, split: Split | None, progress: Progress | None) -> None:

@@ -9,9 +9,12 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
+
+from hecka.errors import InputError
 
 Split: TypeAlias = Literal["train", "test"]
 
@@ -42,6 +45,10 @@ class File:
         """Where the file, or its unpacked twin, lies below ``root``."""
         return present(root / self.path)
 
+    def is_there(self, root: Path) -> bool:
+        """Whether the file, or for an archive the folder that it holds, lies below ``root``."""
+        return self.find(root) is not None if self.unpacks_to is None else (root / self.unpacks_to).is_dir()
+
 
 def present(path: Path) -> Path | None:
     """``path``, or the file without .gz that other tools leave beside or instead of it; None where neither is."""
@@ -62,10 +69,40 @@ def digest_like(path: Path, checksum: str) -> str:
     return digest(path, checksum.partition(":")[0])
 
 
-def data_root(root: Path | str | None = None) -> Path:
-    """The folder that holds all sets: ``root``, else the variable HECKA_DATA, else the user's cache folder."""
-    chosen = root or os.environ.get(ROOT_VARIABLE)
-    return Path(chosen).expanduser() if chosen else cache_folder(sys.platform, Path.home()) / "hecka"
+def data_roots(root: Path | str | None = None) -> tuple[Path, ...]:
+    """The folders that sets are looked for in.
+
+    These are ``root`` alone; or those of the variable HECKA_DATA, and then the user's cache folder.  Each may name
+    several folders, with ``os.pathsep`` between them as in PATH: shared data can lie where nobody may write, and what
+    is made from them elsewhere.
+    """
+    chosen = os.environ.get(ROOT_VARIABLE) if root is None else str(root)
+    named = [Path(folder).expanduser() for folder in (chosen or "").split(os.pathsep) if folder]
+    if root is None:
+        named.append(cache_folder(sys.platform, Path.home()) / "hecka")
+    if not named:
+        raise InputError("data: expected a folder, got an empty name; None stands for the usual places")
+    return tuple(dict.fromkeys(named))
+
+
+def writable(roots: Sequence[Path]) -> Path:
+    """The first of ``roots`` that can be written to, or made."""
+    for root in roots:
+        there = next(folder for folder in (root, *root.absolute().parents) if folder.exists())
+        if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
+            return root
+    raise InputError(
+        f"data: expected a folder that can be written to, got {in_words(roots)}; name one by {ROOT_VARIABLE} or --data"
+    )
+
+
+def in_words(roots: Sequence[Path]) -> str:
+    """Folders as part of a sentence.
+
+    >>> in_words([Path("a"), Path("b")])
+    'a or b'
+    """
+    return " or ".join(map(str, roots))
 
 
 def cache_folder(platform: str, home: Path) -> Path:

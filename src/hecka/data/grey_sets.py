@@ -7,6 +7,7 @@ published any for notMNIST.  Means and standard deviations are those of the trai
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from hecka.data import class_names, layouts
 from hecka.data.dataset import DataSet
@@ -149,12 +150,29 @@ AMBIGUOUS_MNIST = DataSet(
             f"md5:{md5}",
             urls=(f"https://github.com/BlackHC/ddu_dirty_mnist/releases/download/data-v1.0.0/{name}",),
         )
-        for name, md5 in (
-            ("amnist_samples.pt", "4f7865093b1d28e34019847fab917722"),
-            ("amnist_labels.pt", "3bfc055a9f91a76d8d493e8b898c3c95"),
+        for name, md5 in zip(
+            layouts.AMBIGUOUS_FILES,
+            ("4f7865093b1d28e34019847fab917722", "3bfc055a9f91a76d8d493e8b898c3c95"),
+            strict=True,
         )
     ),
-    layout=layouts.ambiguous_mnist,
+    layout=layouts.ambiguous_mnist("AmbiguousMNIST"),
+)
+
+SURROGATE_FOLDER = "AmbiguousMNIST-surrogate"
+
+SURROGATE_AMBIGUOUS_MNIST = replace(
+    AMBIGUOUS_MNIST,
+    name="ambiguous-mnist-surrogate",
+    title="Ambiguous-MNIST (surrogate)",
+    about="made here, in the published set's layout and to its statistics, where the published files cannot be had: "
+    "digits between two classes, each 10 times, one after another, with 10 drawn labels: hold out whole tens",
+    licence="made from MNIST, as MNIST's",
+    citation="made by hecka after " + AMBIGUOUS_MNIST.citation,
+    files=tuple(File(f"{SURROGATE_FOLDER}/{name}") for name in layouts.AMBIGUOUS_FILES),
+    layout=layouts.ambiguous_mnist(SURROGATE_FOLDER),
+    made_by="hecka data make-ambiguous",
+    note="surrogate Ambiguous-MNIST",
 )
 
 DIRTY_MNIST = DataSet(
@@ -168,7 +186,19 @@ DIRTY_MNIST = DataSet(
     whitening=MNIST.whitening,
     sizes={"train": 120_000, "test": 70_000},
     files=MNIST.files + AMBIGUOUS_MNIST.files,
-    layout=layouts.union(MNIST.layout, AMBIGUOUS_MNIST.layout),
+    layout=None,
+    parts=(MNIST, AMBIGUOUS_MNIST),
+)
+
+SURROGATE_DIRTY_MNIST = replace(
+    DIRTY_MNIST,
+    name="dirty-mnist-surrogate",
+    title="Dirty-MNIST (surrogate)",
+    about=f"MNIST, then the surrogate of Ambiguous-MNIST: {SURROGATE_AMBIGUOUS_MNIST.about}",
+    licence=SURROGATE_AMBIGUOUS_MNIST.licence,
+    citation=SURROGATE_AMBIGUOUS_MNIST.citation,
+    files=MNIST.files + SURROGATE_AMBIGUOUS_MNIST.files,
+    parts=(MNIST, SURROGATE_AMBIGUOUS_MNIST),
 )
 
 DIGITS = DataSet(

@@ -27,6 +27,16 @@ class Whitening:
     mean: tuple[float, ...]
     std: tuple[float, ...]
 
+    @property
+    def black(self) -> tuple[float, ...]:
+        """What a pixel of 0 becomes, channel by channel."""
+        return tuple(-mean / std for mean, std in zip(self.mean, self.std, strict=True))
+
+    @property
+    def white(self) -> tuple[float, ...]:
+        """What a pixel of 255 becomes, channel by channel."""
+        return tuple((1 - mean) / std for mean, std in zip(self.mean, self.std, strict=True))
+
     def __call__(self, images: Tensor) -> Tensor:
         """uint8 ``images`` (N, C, H, W) as float32 of the same shape."""
         if images.dim() != 4 or images.shape[1] != len(self.mean):
@@ -50,6 +60,7 @@ class ImageData:
         classes: names of the classes, in the order of the labels.
         whitening: the set's own.
         notes: how this copy differs from the published set; whatever is made from it carries them on.
+        parts: (N,), int8: for a union, which of its sets each image is from, 0 the first; None otherwise.
 
     >>> data = ImageData(
     ...     torch.zeros(2, 1, 8, 8, dtype=torch.uint8), torch.tensor([0, 1]), "mine", "test", ("cat", "dog"),
@@ -66,6 +77,7 @@ class ImageData:
     classes: tuple[str, ...]
     whitening: Whitening
     notes: tuple[str, ...] = ()
+    parts: Tensor | None = None
 
     def __post_init__(self) -> None:
         where = f"data {self.name!r} {self.split}"
@@ -78,6 +90,11 @@ class ImageData:
             raise InputError(
                 f"{where}: expected int64 labels ({len(self.images)},), one an image, "
                 f"got {self.labels.dtype} {tuple(self.labels.shape)}"
+            )
+        if self.parts is not None and (self.parts.dtype != torch.int8 or self.parts.shape != self.labels.shape):
+            raise InputError(
+                f"{where}: expected int8 parts ({len(self.images)},), one an image, "
+                f"got {self.parts.dtype} {tuple(self.parts.shape)}"
             )
         low, high = self.labels.aminmax()
         if low < 0 or high >= len(self.classes):

@@ -20,6 +20,8 @@ Layout: TypeAlias = Callable[[Path, Split], tuple[Tensor, Tensor]]
 
 IDX_PREFIX: Mapping[Split, str] = {"train": "train", "test": "t10k"}
 
+AMBIGUOUS_FILES = ("amnist_samples.pt", "amnist_labels.pt")
+
 # Published damaged: Pillow finds no picture in them, and most are empty.
 NOT_MNIST_DAMAGED = {
     "notMNIST_small/A/RGVtb2NyYXRpY2FCb2xkT2xkc3R5bGUgQm9sZC50dGY=.png",
@@ -93,25 +95,19 @@ def textures(classes: Sequence[str], size: int) -> Layout:
     return read
 
 
-def ambiguous_mnist(root: Path, split: Split) -> tuple[Tensor, Tensor]:
-    """Two files of tensors, each with both splits."""
-    place = root / "AmbiguousMNIST"
-    return ambiguous.read(_file(place / "amnist_samples.pt"), _file(place / "amnist_labels.pt"), split)
+def ambiguous_mnist(place: str) -> Layout:
+    """Two files of tensors in the folder ``place``, each with both splits."""
+
+    def read(root: Path, split: Split) -> tuple[Tensor, Tensor]:
+        samples, labels = (_file(root / place / name) for name in AMBIGUOUS_FILES)
+        return ambiguous.read(samples, labels, split)
+
+    return read
 
 
 def bundled_digits(root: Path, split: Split) -> tuple[Tensor, Tensor]:
     """Nothing below the root: scikit-learn brings them."""
     return digits.read(split)
-
-
-def union(first: Layout, second: Layout) -> Layout:
-    """Two sets with the same classes, one after the other."""
-
-    def read(root: Path, split: Split) -> tuple[Tensor, Tensor]:
-        (images, labels), (more_images, more_labels) = first(root, split), second(root, split)
-        return torch.cat((images, more_images)), torch.cat((labels, more_labels))
-
-    return read
 
 
 def _file(path: Path | str) -> Path:

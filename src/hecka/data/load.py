@@ -8,16 +8,18 @@ packed anew; the data's ``notes`` say so, and whatever is made from it carries t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import get_args
+from typing import NamedTuple, get_args
 
+import torch
 from torch import Tensor
 
 from hecka.data import fetch as net
 from hecka.data.catalogue import find, spaced
 from hecka.data.check import FileStatus, status
 from hecka.data.dataset import DataSet
-from hecka.data.files import ROOT_VARIABLE, File, Split, data_root
+from hecka.data.files import ROOT_VARIABLE, Split, data_roots, in_words
 from hecka.data.images import ImageData, Whitening
 from hecka.data.readers import folder, npz
 from hecka.errors import InputError
@@ -31,7 +33,8 @@ def load(name: str, split: Split = "train", root: Path | str | None = None, fetc
             "npz:PATH", a file with train_images, train_labels, test_images and test_labels.  A set of one's own is
             whitened to [-1, 1].
         split: "train" or "test".
-        root: the folder that holds all sets; HECKA_DATA, else the user's cache folder, when None.
+        root: the folder that holds all sets, or several with ``os.pathsep`` between them; those of HECKA_DATA and the
+            user's cache folder when None.
         fetch: download what is missing.
 
     >>> digits = load("digits")
@@ -45,19 +48,59 @@ def load(name: str, split: Split = "train", root: Path | str | None = None, fetc
         return _own(name, split, *_read_folder(Path(path).expanduser(), split))
     if kind == "npz" and path:
         return _own(name, split, npz.read(Path(path).expanduser(), split), npz.classes(Path(path).expanduser()))
-    dataset, place = find(name), data_root(root)
+    dataset = find(name)
     if fetch:
-        net.fetch(name, place, split)
-    _expect_something(dataset, split, place)
+        net.fetch(name, root, split)
+    found = [_read(part, split, data_roots(root), name) for part in dataset.whole_parts]
+    counts = torch.tensor([len(part.images) for part in found])
+    statuses = [line for part in found for line in part.statuses]
+    notes = [part.note for part in dataset.whole_parts if part.note]
+    notes += _count_notes(dataset, split, statuses, int(counts.sum())) + _checksum_notes(statuses)
+    return ImageData(
+        _joined([part.images for part in found]),
+        _joined([part.labels for part in found]),
+        name,
+        split,
+        dataset.class_names(found[0].place),
+        dataset.whitening,
+        tuple(notes),
+        torch.arange(len(found), dtype=torch.int8).repeat_interleave(counts) if dataset.parts else None,
+    )
+
+
+class _Read(NamedTuple):
+    """What was read of a set that is no union, where, and how its files compare with the published ones."""
+
+    images: Tensor
+    labels: Tensor
+    place: Path
+    statuses: list[FileStatus]
+
+
+def _read(dataset: DataSet, split: Split, roots: Sequence[Path], asked: str) -> _Read:
+    place = dataset.place(roots, split)
+    wanted = dataset.contents_of(split)
+    if wanted and dataset.found(place, split) == 0:
+        files = ", ".join(file.unpacks_to or file.path for file in wanted)
+        get = dataset.made_by or f"hecka data fetch {asked}"
+        raise InputError(
+            f"load: expected {dataset.title} ({files}) below {in_words(roots)}, found nothing of it; run `{get}`"
+            + ("" if dataset.made_by else ", load with fetch=True,")
+            + f" or set {ROOT_VARIABLE} to the folder that has it"
+        )
+    assert dataset.layout is not None  # only a union has none
     images, labels = dataset.layout(place, split)
     if images.shape[1:] != dataset.shape:
         raise InputError(
-            f"load: expected images {dataset.shape} for {name!r}, got {tuple(images.shape[1:])} below {place}; "
+            f"load: expected images {dataset.shape} for {dataset.name!r}, got {tuple(images.shape[1:])} below {place}; "
             "another set lies there under this name"
         )
-    statuses = [status(file, place) for file in _read_files(dataset, split)]
-    notes = tuple(_count_notes(dataset, split, statuses, len(images)) + _checksum_notes(statuses))
-    return ImageData(images, labels, name, split, dataset.class_names(place), dataset.whitening, notes)
+    return _Read(images, labels, place, [status(file, place) for file in wanted])
+
+
+def _joined(tensors: list[Tensor]) -> Tensor:
+    """One after the other; a single one, which may be a gigabyte, without a copy."""
+    return tensors[0] if len(tensors) == 1 else torch.cat(tensors)
 
 
 def _read_folder(place: Path, split: Split) -> tuple[tuple[Tensor, Tensor], tuple[str, ...]]:
@@ -72,22 +115,6 @@ def _read_folder(place: Path, split: Split) -> tuple[tuple[Tensor, Tensor], tupl
 def _own(name: str, split: Split, content: tuple[Tensor, Tensor], classes: tuple[str, ...]) -> ImageData:
     channels = content[0].shape[1]
     return ImageData(*content, name, split, classes, Whitening((0.5,) * channels, (0.5,) * channels))
-
-
-def _read_files(dataset: DataSet, split: Split) -> list[File]:
-    """Those files whose checksums say something about what was read: an archive only where its contents have none."""
-    files = dataset.files_of(split)
-    return [file for file in files if file.unpacks_to is None] or list(files)
-
-
-def _expect_something(dataset: DataSet, split: Split, root: Path) -> None:
-    wanted = [file.path if file.unpacks_to is None else file.unpacks_to for file in _read_files(dataset, split)]
-    there = [(root / path).is_dir() or File(path).find(root) is not None for path in wanted]
-    if wanted and not any(there):
-        raise InputError(
-            f"load: expected {dataset.title} ({', '.join(wanted)}) below {root}, found nothing of it; run "
-            f"`hecka data fetch {dataset.name}`, load with fetch=True, or set {ROOT_VARIABLE} to the folder that has it"
-        )
 
 
 def _count_notes(dataset: DataSet, split: Split, statuses: list[FileStatus], count: int) -> list[str]:
