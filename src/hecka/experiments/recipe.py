@@ -131,6 +131,7 @@ class Recipe:
         method: what moves them.
         optimizer: how.
         outliers: made-up outliers beside each batch; 0 for none.
+        outlier_steps: how many steps' outliers are made at once; more take a GPU hardly longer.
         epochs: passes over the training set.
         steps: optimizer steps instead of epochs, where given.
         batch_size: inliers a step.
@@ -153,6 +154,7 @@ class Recipe:
     method: MethodSettings = field(default_factory=RepulsiveSettings)
     optimizer: OptimizerSettings = field(default_factory=OptimizerSettings)
     outliers: int = 0
+    outlier_steps: int = 8
     epochs: int = 1
     steps: int | None = None
     batch_size: int = 128

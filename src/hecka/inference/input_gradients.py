@@ -126,7 +126,7 @@ def _unit(vectors: Tensor) -> Tensor:
 
 
 def _bandwidths(distances: Tensor, squares: Tensor) -> Tensor:
-    """h of every example and held member, (B, M), from distances (B, M, M) and squared lengths (B, M)."""
+    """Bandwidths h of every example and held member, (B, M), from distances (B, M, M) and squared lengths (B, M)."""
     count = distances.shape[-1]
     ordered = distances.sort(dim=1).values
     median = (ordered[:, (count - 1) // 2] + ordered[:, count // 2]) / 2

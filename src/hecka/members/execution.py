@@ -56,11 +56,13 @@ class Execution:
 
     def __call__(self, params: Params, buffers: Params, inputs: Tensor) -> Output:
         """All members on the same inputs (B, ...): logits (M, B, ...) and features."""
-        if self.channels_last and inputs.dim() == 4:
+        loops = self.loops(inputs.device)
+        # Vmapped, some of a GPU's operators ask for the layout of one member's maps, which nobody can tell.
+        if loops and self.channels_last and inputs.dim() == 4:
             inputs = _channels_last(inputs)
         self.recorder.clear()  # a record that is new inside a compiled graph never leaves it
         try:
-            return (self._loop if self.loops(inputs.device) else self._vmap)(params, buffers, inputs)
+            return (self._loop if loops else self._vmap)(params, buffers, inputs)
         finally:
             self.recorder.clear()  # what a failed pass left could neither be copied nor pickled
 
