@@ -42,6 +42,7 @@ ENSEMBLE = Recipe(
     epochs=143,
     batch_size=128,
     ood=("svhn",),
+    notes=("learning rate not published: .001",),
 )
 
 
