@@ -13,6 +13,8 @@ from hecka.errors import HeckaError, nearest
 
 COMMANDS = {
     "demo": "five ways to train 30 networks on four classes: a table and a picture",
+    "train": "train by a recipe of the paper's tables, or a network of your own",
+    "evaluate": "score a trained run: accuracy, calibration, outliers, similarity of members",
     "reproduce": "the figures and tables of the paper",
     "bench": "what training steps cost against the obvious alternatives",
 }

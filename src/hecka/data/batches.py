@@ -6,13 +6,17 @@ object's own, and one ``index_select`` a batch are all there is; a batch that ho
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 import torch
 from torch import Tensor
 
 from hecka.errors import InputError
 from hecka.types import Batch
+
+Transform: TypeAlias = Callable[[Tensor, torch.Generator], Tensor]
+"""Inputs (B, ...) as the networks are to see them; chance comes from the generator alone."""
 
 
 class Batches:
@@ -29,6 +33,7 @@ class Batches:
         shuffle: a new order every epoch.  A batch of the whole set is left in order: no mean over it would differ.
         drop_last: leave out a last batch that is smaller than the others.
         device: where the tensors live; where ``inputs`` are when None.
+        transform: applied to the inputs of every batch, with ``generator`` to draw from: augmentation, whitening.
 
     >>> batches = Batches(torch.arange(10.0)[:, None], torch.arange(10), batch_size=4)
     >>> [len(batch.inputs) for batch in batches], len(batches)
@@ -45,6 +50,7 @@ class Batches:
         shuffle: bool = True,
         drop_last: bool = False,
         device: torch.device | str | None = None,
+        transform: Transform | None = None,
     ) -> None:
         if inputs.dim() == 0 or targets.dim() == 0 or len(inputs) != len(targets) or len(inputs) == 0:
             raise InputError(
@@ -66,6 +72,7 @@ class Batches:
         self.batch_size = len(inputs) if batch_size is None else min(batch_size, len(inputs))
         self.shuffle = shuffle
         self.drop_last = drop_last
+        self.transform = transform
         self.generator = seed if isinstance(seed, torch.Generator) else torch.Generator(device).manual_seed(seed)
 
     def __len__(self) -> int:
@@ -76,23 +83,28 @@ class Batches:
     def __iter__(self) -> Iterator[Batch]:
         total, size = len(self.inputs), self.batch_size
         if size == total:
-            yield Batch(self.inputs, self.targets)
+            yield self._batch(self.inputs, self.targets)
             return
         starts = range(0, len(self) * size, size)
         if not self.shuffle:
             for start in starts:
-                yield Batch(self.inputs[start : start + size], self.targets[start : start + size])
+                yield self._batch(self.inputs[start : start + size], self.targets[start : start + size])
             return
         order = torch.randperm(total, generator=self.generator, device=self.generator.device)
         order = order.to(self.inputs.device)
         for start in starts:
             rows = order[start : start + size]
-            yield Batch(self.inputs.index_select(0, rows), self.targets.index_select(0, rows))
+            yield self._batch(self.inputs.index_select(0, rows), self.targets.index_select(0, rows))
+
+    def _batch(self, inputs: Tensor, targets: Tensor) -> Batch:
+        return Batch(inputs if self.transform is None else self.transform(inputs, self.generator), targets)
 
     def __repr__(self) -> str:
         return (
             f"Batches({len(self.inputs)} x {tuple(self.inputs.shape[1:])}, batch_size={self.batch_size}, "
-            f"seed={self.generator.initial_seed()}, shuffle={self.shuffle}, drop_last={self.drop_last})"
+            f"seed={self.generator.initial_seed()}, shuffle={self.shuffle}, drop_last={self.drop_last}"
+            + ("" if self.transform is None else f", transform={self.transform!r}")
+            + ")"
         )
 
 

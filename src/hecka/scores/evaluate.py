@@ -107,26 +107,14 @@ def evaluate(
     """
     if batch_size < 1:
         raise InputError(f"evaluate: batch_size must be at least 1, got {batch_size}; 1024 is the default")
-    inliers = _score_inliers(members, data, batch_size)
-    return Evaluation(
-        examples=len(inliers.correct),
-        accuracy=_mean(inliers.correct),
-        nll=_mean(-inliers.log_likelihood),
-        nll_of_mean=negative_log_mean(inliers.log_likelihood),
-        brier=_mean(inliers.squared_error),
-        ece=ece(inliers.confidence, inliers.correct),
-        mean_entropy=_mean(inliers.entropy),
-        mean_mutual_information=_mean(inliers.mutual_information),
-        disagreement=_mean(inliers.disagreement),
-        outliers={
-            name: _detect_by_each(inliers, _score_outliers(members, inputs, name, batch_size))
-            for name, inputs in (outliers or {}).items()
-        },
+    return summarise(
+        score_inliers(members, data, batch_size),
+        {name: score_outliers(members, inputs, name, batch_size) for name, inputs in (outliers or {}).items()},
     )
 
 
-class _Inliers(NamedTuple):
-    """What the scores need of each inlier, (N,) each; no rows of ``outlyingness`` where there is no density."""
+class InlierScores(NamedTuple):
+    """What an evaluation keeps of each inlier, (N,) each; no rows of ``outlyingness`` where there is no density."""
 
     correct: Tensor
     log_likelihood: Tensor
@@ -138,20 +126,21 @@ class _Inliers(NamedTuple):
     outlyingness: Tensor
 
 
-class _Outliers(NamedTuple):
-    """What the scores need of each outlier, (N_o,) each; see ``_Inliers``."""
+class OutlierScores(NamedTuple):
+    """What an evaluation keeps of each outlier, (N_o,) each; see ``InlierScores``."""
 
     entropy: Tensor
     mutual_information: Tensor
     outlyingness: Tensor
 
 
-def _score_inliers(members: Predictor, data: LabelledData, batch_size: int) -> _Inliers:
+def score_inliers(members: Predictor, data: LabelledData, batch_size: int = 1024) -> InlierScores:
+    """One pass over a test set; ``data`` and ``batch_size`` as in ``evaluate``."""
     rows = []
     for inputs, targets in _labelled_batches(data, batch_size):
         answer: Prediction = members.predict(inputs, batch_size)
         targets = targets.to(answer.logits.device)
-        row = _Inliers(
+        row = InlierScores(
             log_likelihood=log_likelihood(answer.logits, targets),  # first, as it checks the targets
             correct=answer.labels == targets,
             squared_error=squared_error(answer.logits, targets),
@@ -164,20 +153,21 @@ def _score_inliers(members: Predictor, data: LabelledData, batch_size: int) -> _
         rows.append([column.detach().cpu() for column in row])
     if not rows:
         raise InputError("evaluate: data has no batch; an iterator can be read only once, pass a fresh one")
-    return _Inliers(*map(torch.cat, zip(*rows, strict=True)))
+    return InlierScores(*map(torch.cat, zip(*rows, strict=True)))
 
 
-def _score_outliers(members: Predictor, data: UnlabelledData, name: str, batch_size: int) -> _Outliers:
+def score_outliers(members: Predictor, data: UnlabelledData, name: str, batch_size: int = 1024) -> OutlierScores:
+    """One pass over the outliers called ``name``; ``data`` and ``batch_size`` as in ``evaluate``."""
     rows = []
     for inputs in _unlabelled_batches(data, name, batch_size):
         answer: Prediction = members.predict(inputs, batch_size)
-        row = _Outliers(answer.entropy, answer.mutual_information, _outlyingness(answer))
+        row = OutlierScores(answer.entropy, answer.mutual_information, _outlyingness(answer))
         rows.append([column.detach().cpu() for column in row])
     if not rows:
         raise InputError(
             f"evaluate: outliers {name!r} have no batch; an iterator can be read only once, pass a fresh one"
         )
-    scores = _Outliers(*map(torch.cat, zip(*rows, strict=True)))
+    scores = OutlierScores(*map(torch.cat, zip(*rows, strict=True)))
     broken = int(scores.entropy.isnan().sum())
     if broken:
         raise InputError(
@@ -187,11 +177,27 @@ def _score_outliers(members: Predictor, data: UnlabelledData, name: str, batch_s
     return scores
 
 
+def summarise(inliers: InlierScores, outliers: Mapping[str, OutlierScores]) -> Evaluation:
+    """The numbers of a table, from what was kept of each example."""
+    return Evaluation(
+        examples=len(inliers.correct),
+        accuracy=_mean(inliers.correct),
+        nll=_mean(-inliers.log_likelihood),
+        nll_of_mean=negative_log_mean(inliers.log_likelihood),
+        brier=_mean(inliers.squared_error),
+        ece=ece(inliers.confidence, inliers.correct),
+        mean_entropy=_mean(inliers.entropy),
+        mean_mutual_information=_mean(inliers.mutual_information),
+        disagreement=_mean(inliers.disagreement),
+        outliers={name: _detect_by_each(inliers, scores) for name, scores in outliers.items()},
+    )
+
+
 def _outlyingness(answer: Prediction) -> Tensor:
     return answer.outlyingness if isinstance(answer, DensityPrediction) else answer.entropy.new_empty(0)
 
 
-def _detect_by_each(inliers: _Inliers, outliers: _Outliers) -> OutlierEvaluation:
+def _detect_by_each(inliers: InlierScores, outliers: OutlierScores) -> OutlierEvaluation:
     return OutlierEvaluation(
         examples=len(outliers.entropy),
         entropy=_detect(inliers.entropy, outliers.entropy),
