@@ -25,9 +25,9 @@ Published: TypeAlias = dict[str, dict[str, Number]]
 
 
 def read(text: str) -> Published:
-    """Rows from lines whose cells are set apart by bars; the first line names the columns.
+    r"""Rows from lines whose cells are set apart by bars; the first line names the columns.
 
-    >>> read("method | accuracy | a/entropy\\nDDU | 82.1 ± .03 | 94*")["DDU"]["accuracy"]
+    >>> read("method | accuracy | a/entropy\nDDU | 82.1 ± .03 | 94*")["DDU"]["accuracy"]
     Number(value=82.1, error=0.03, text='82.1 ± .03')
     """
     header, *lines = [[cell.strip() for cell in line.split("|")] for line in text.strip().splitlines()]

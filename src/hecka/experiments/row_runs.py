@@ -1,4 +1,4 @@
-"""Many runs, one after another or several at once: what is finished is not done again, what fails does not stop the rest.
+"""Many runs, one after another or several at once: what is finished is not done again, a failure stops no other.
 
 A job is one recipe trained into one folder and evaluated there.  Several at once are processes of their own, each with
 a share of the cores and a log in its run folder; on one GPU small networks are bound by launches, so many fit beside

@@ -72,7 +72,7 @@ def columns(spec: TableSpec) -> tuple[Column, ...]:
         Column("accuracy", "Accuracy %", 2, +1),
         Column("ece", "ECE %", 2, -1),
         *(
-            Column(f"{outliers}/{score}", f"AUROC % {SETS[outliers]}, {SCORES[score]}", 2, +1)
+            Column(f"{outliers}/{score}", f"AUROC % {SETS.get(outliers, outliers)}, {SCORES[score]}", 2, +1)
             for outliers in spec.outliers
             for score in spec.scores
         ),

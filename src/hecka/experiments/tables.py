@@ -19,6 +19,7 @@ from hecka.experiments.plain import to_plain
 from hecka.experiments.recipe import Recipe
 from hecka.experiments.recipes import find
 from hecka.experiments.row_runs import LOG, Job, Say, finished, read, run_all
+from hecka.experiments.sources import MADE
 from hecka.experiments.table_numbers import RowResult
 from hecka.experiments.table_rows import (
     CIFAR10_RESNET18,
@@ -142,7 +143,8 @@ def check_data(planned: Sequence[Job]) -> None:
     """Refuse at once, and not after hours of training, when a set to evaluate on is not there."""
     unfinished = [run.recipe for run in planned if not finished(run)]
     for root, name in dict.fromkeys((recipe.data.root, name) for recipe in unfinished for name in recipe.ood):
-        load(name, "test", root)
+        if name not in MADE:
+            load(name, "test", root)
 
 
 def jobs(rows: Sequence[TableRow], options: TableOptions, out: Path) -> list[Job]:
@@ -208,7 +210,7 @@ def _notes(options: TableOptions, ended: Sequence[Job]) -> list[str]:
     count = f"{len(ended)} of {options.seeds}" if len(ended) < options.seeds else f"{options.seeds}"
     notes = [f"{count} seed{'s' if options.seeds > 1 else ''}"]
     notes += [f"budget {options.budget:g}"] if options.budget != 1 else []
-    notes += [f"{own.epochs} epochs"] if options.epochs else []
+    notes += [f"{own.epochs} epoch{'s' if own.epochs > 1 else ''}"] if options.epochs else []
     notes += [f"{own.members.count} members"] if options.members and own.members.count > 1 else []
     notes += [f"width {own.network.width}"] if options.width else []
     for run in ended:
