@@ -37,7 +37,7 @@ def cka_grid(members: Ensemble | Hypernetwork, inliers: Batches) -> Alikeness:
     sample = Batches(
         inliers.inputs[rows],
         inliers.targets[rows],
-        inliers.batch_size,
+        min(count, inliers.batch_size),
         shuffle=False,
         drop_last=True,
         transform=inliers.transform,

@@ -195,9 +195,12 @@ def pick_device(name: str) -> torch.device:
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
-        return torch.device(name)
+        device = torch.device(name)
     except RuntimeError as error:
         raise InputError(f"device: expected auto, cpu, cuda, cuda:1, ..., got {name!r}") from error
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise InputError(f"device: expected one that is there, got {name!r}; torch sees no GPU, use cpu")
+    return device
 
 
 def _members(

@@ -50,8 +50,8 @@ def train(recipe: Recipe, out: Path, progress: bool = True) -> Run:
     ...     train(replace(find("digits/ensemble"), steps=2), Path(folder), progress=False).steps
     2
     """
+    _check_whole(recipe)
     check_same(recipe, out)
-    _check_start(recipe)
     device = pick_device(recipe.device)
     source = inliers(recipe.data.name, "train", recipe.data.root)
     shape = shape_of(source)
@@ -148,7 +148,12 @@ def start_from(members: nn.Module, run: Path) -> None:
     members.load_state_dict(weights)
 
 
-def _check_start(recipe: Recipe) -> None:
+def _check_whole(recipe: Recipe) -> None:
+    if not recipe.data.name:
+        raise InputError(
+            f"{recipe.name}: expected a data set, got none; add --data.name with a name of `hecka data list`, "
+            "folder:PATH or npz:FILE"
+        )
     if recipe.continues and recipe.start_from is None:
         raise InputError(
             f"{recipe.name} goes on from a trained run: expected --start-from RUN, got none; first "

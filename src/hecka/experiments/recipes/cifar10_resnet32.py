@@ -26,8 +26,8 @@ from hecka.experiments.recipe import (
 OUTLIERS = 48
 MEMBERS = 10
 N = 45_000
-# Methods on functions draw networks from the prior.  Without normalisation, weights of deviation 1 overflow on their way
-# through 31 convolutions; of .1, each layer keeps about the scale of its input.
+# Methods on functions draw networks from the prior.  Without normalisation, weights of deviation 1 overflow on the way
+# through 31 convolutions; with .1, each layer keeps about the scale of its input.
 DRAWN_STD = 0.1
 TERM = TermSettings(kernel="linear", centering="one-sided", kind="exponential", eps_dist=0.001, eps_arc=0.001)
 
@@ -42,6 +42,7 @@ ENSEMBLE = Recipe(
     epochs=143,
     batch_size=128,
     ood=("svhn",),
+    notes=("learning rate not published: .001",),
 )
 
 

@@ -75,6 +75,7 @@ HYPERNET = replace(
     members=MembersSettings(5, HypernetworkSettings()),
     optimizer=OptimizerSettings("adamw", lr=0.0024, weight_decay=0.0025, warmup=20 / 85),
     epochs=85,
+    notes=("compact hypernetwork, without the published L2 penalty",),
 )
 
 
