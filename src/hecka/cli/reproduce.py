@@ -10,7 +10,18 @@ import tyro
 from hecka.errors import InputError, nearest
 
 # Name -> module and function; its arguments are the flags, its docstring the help.
-EXPERIMENTS: dict[str, str] = {}
+EXPERIMENTS: dict[str, str] = {
+    "table-dirty-mnist": "hecka.experiments.tables:table_dirty_mnist",
+    "table-cifar10-resnet32": "hecka.experiments.tables:table_cifar10_resnet32",
+    "table-cifar10-resnet18": "hecka.experiments.tables:table_cifar10_resnet18",
+    "table-cifar100": "hecka.experiments.tables:table_cifar100",
+    "table-tinyimagenet": "hecka.experiments.tables:table_tinyimagenet",
+    "table-particles": "hecka.experiments.tables:table_particles",
+    "table-cka": "hecka.experiments.table_cka:table_cka",
+    "table-cost": "hecka.bench.table_cost:table_cost",
+    "figure-entropy": "hecka.experiments.entropy_figure:entropy_figure",
+    "figure-cka": "hecka.experiments.cka_figure:cka_figure",
+}
 
 
 def main(arguments: Sequence[str]) -> None:
