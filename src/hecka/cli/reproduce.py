@@ -10,7 +10,9 @@ import tyro
 from hecka.errors import InputError, nearest
 
 # Name -> module and function; its arguments are the flags, its docstring the help.
-EXPERIMENTS: dict[str, str] = {}
+EXPERIMENTS: dict[str, str] = {
+    "methods": "hecka.experiments.method_comparison:reproduce",
+}
 
 
 def main(arguments: Sequence[str]) -> None:
