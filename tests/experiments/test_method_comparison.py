@@ -40,6 +40,7 @@ def test_costs_are_counted():
     assert cost(Row("ensemble", Independent())) == pytest.approx(5 * cost(Row("one", Independent(), kind="single")))
 
 
+@pytest.mark.slow
 def test_every_row_trains_and_is_scored():
     for row in rows():
         members = train(row, seed=0, steps=1)
@@ -58,11 +59,14 @@ def test_repulsion_on_weights_fades_and_on_features_does_not():
     assert wide_features > 0.5 * features
 
 
-def test_variance_is_lost_in_many_dimensions_and_kde_loses_some_in_one():
-    found = method_failings.variances(200, (1, 16))
-    assert found["SVGD"][1] == pytest.approx(1, abs=0.15)
-    assert found["SVGD"][16] < 0.6
-    assert found["kde-WGD"][1] < 0.9 < found["sge-WGD"][1] < 1.1
+@pytest.mark.slow
+def test_variance_is_lost_in_many_dimensions_and_kde_loses_most():
+    """SVGD and Stein's estimators come to rest at the same points: both where K times the score is K's gradient."""
+    found = method_failings.variances(300, (1, 8))
+    for name in ("SVGD", "sge-WGD", "ssge-WGD"):
+        assert found[name][1] > 0.8 > 0.4 > found[name][8]
+        assert found[name][1] > found["kde-WGD"][1] + 0.05
+        assert found[name][8] > found["kde-WGD"][8] + 0.05
 
 
 def test_the_posteriors_variance_is_in_its_own_units():
