@@ -64,6 +64,26 @@ def test_the_score_is_the_mean_of_the_members_log_densities(toy):
     torch.testing.assert_close(DDU.fit(ensemble, inputs, labels, tap="1").predict(inputs).log_density, expected)
 
 
+def test_a_class_may_have_fewer_examples_than_features(members, toy):
+    """Its covariance is singular; the smallest jitter of the ladder that helps is taken, and the far field is found."""
+    inputs, labels = toy
+    rows = torch.cat([(labels == label).nonzero()[:5, 0] for label in range(4)])
+    ddu = DDU.fit(members, inputs[rows], labels[rows], tap="1")  # 16 features
+    assert all(0 < density.jitter <= 1e-6 for density in ddu.densities)
+    far = plane(12)[in_far_field(plane(12))]
+    assert evaluate(ddu, toy, {"far": far}).outliers["far"].density.auroc > 0.95
+
+
+def test_priors_weight_classes_by_their_size(members, toy):
+    """Where one class rules, its share's logarithm is the whole difference."""
+    inputs, labels = toy[0][10:], toy[1][10:]  # 15 of the first class and 25 of each other
+    plain, weighted = (
+        DDU.fit(members, inputs, labels, tap="1", priors=priors).predict(toy[0]).log_density for priors in (False, True)
+    )
+    expected = torch.tensor([15 / 90, 25 / 90, 25 / 90, 25 / 90], dtype=torch.float64).log()[toy[1]]
+    assert (weighted - plain - expected).abs().median() < 1e-6
+
+
 def test_feature_maps_are_flattened():
     maps = nn.Sequential(nn.Conv2d(1, 2, 3), nn.Flatten(), nn.Linear(8, 2))
     inputs, labels = torch.randn(40, 1, 4, 4), torch.arange(40) % 2

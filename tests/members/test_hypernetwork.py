@@ -13,6 +13,7 @@ from hecka.errors import InputError
 from hecka.inference.independent import Independent
 from hecka.inference.repulsive import Repulsive
 from hecka.members.ensemble import Ensemble
+from hecka.members.generators import Generator
 from hecka.members.hypernetwork import Hypernetwork
 from hecka.networks.lenet import LeNet5
 from hecka.networks.mlp import MLP
@@ -198,8 +199,35 @@ def test_fresh_draws_point_in_all_directions():
     assert cosines.std() < 0.35
 
 
+def size(module):
+    return sum(parameter.numel() for parameter in trainable(module).values())
+
+
 def test_lenets_generator_is_small():
-    assert sum(parameter.numel() for parameter in trainable(Hypernetwork(LeNet5)).values()) == 1_451_463
+    assert size(Hypernetwork(LeNet5)) == 1_451_463 < 2_000_000
+
+
+def test_the_published_generators_can_be_asked_for():
+    """Their sizes for LeNet5, 102.7 million with the norms of what they write; counted without memory."""
+    dense = (26, 80, 245, 751, 2302)
+    with torch.device("meta"):
+        coder = Generator(38, 108, 307, 872, 2476, 26 * (6 + 16 + 3))
+        filters = [Generator(26, 72, written) for written in (25 + 1, 150 + 1)]
+        layers = [Generator(*dense, written) for written in (256 * 120 + 120, 120 * 84 + 84)]
+        last = Generator(26, 78, 235, 84 * 10 + 10)
+    assert sum(map(size, (coder, *filters, *layers, last))) == pytest.approx(102.7e6, rel=1e-3)
+
+
+def test_layers_may_have_widths_of_their_own():
+    hypernetwork = Hypernetwork(LeNet5, latent=5, code=6, widths={"fc1.linear": (7, 11, 13)}, code_widths=(9,))
+    for path, generator in zip(hypernetwork._layers, hypernetwork.generators, strict=True):
+        sizes = [part.in_features for part in generator.net if isinstance(part, nn.Linear)]
+        assert sizes == ([6, 7, 11, 13] if path == "fc1.linear" else [6, 64, 32])
+    assert hypernetwork(torch.randn(2, 1, 28, 28)).logits.shape == (5, 2, 10)
+    with pytest.raises(InputError, match=r"widths: 'fc9' is no generated layer; .*'fc1.linear'"):
+        Hypernetwork(LeNet5, widths={"fc9": (4,)})
+    with pytest.raises(InputError, match="expected widths of at least 1, got 0"):
+        Hypernetwork(LeNet5, widths={"fc1.linear": (0,)})
 
 
 def test_filters_are_written_one_by_one():

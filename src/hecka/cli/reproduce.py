@@ -21,6 +21,7 @@ EXPERIMENTS: dict[str, str] = {
     "table-cost": "hecka.bench.table_cost:table_cost",
     "figure-entropy": "hecka.experiments.entropy_figure:entropy_figure",
     "figure-cka": "hecka.experiments.cka_figure:cka_figure",
+    "methods": "hecka.experiments.method_comparison:reproduce",
 }
 
 

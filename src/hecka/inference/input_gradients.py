@@ -4,7 +4,8 @@ With the direction in which member i's answer for the right class grows fastest 
 
 .. math:: u_i = \frac{U^\top g_i}{|U^\top g_i|} \odot \sqrt\lambda, \qquad g_i = \nabla_x f_i(x)_y,
 
-in the axes U of the training inputs' covariance with its eigenvalues :math:`\lambda` (plain pixels without), the loss is
+in the axes U of the training inputs' covariance with its eigenvalues :math:`\lambda` (the inputs' own axes where none
+are given), the loss is
 
 .. math:: \mathcal L = \sum_i \mathrm{CE}_i + \frac1B \sum_b \sum_i \log \frac1M \sum_j
           \exp\left(-\frac{|u_{bi} - \bar u_{bj}|^2}{h_{bj}}\right), \qquad
@@ -126,7 +127,7 @@ def _unit(vectors: Tensor) -> Tensor:
 
 
 def _bandwidths(distances: Tensor, squares: Tensor) -> Tensor:
-    """Bandwidths h of every example and held member, (B, M), from distances (B, M, M) and squared lengths (B, M)."""
+    """The width h of every example and held member, (B, M), from distances (B, M, M) and squared lengths (B, M)."""
     count = distances.shape[-1]
     ordered = distances.sort(dim=1).values
     median = (ordered[:, (count - 1) // 2] + ordered[:, count // 2]) / 2

@@ -18,12 +18,12 @@ References: Smerkous, Bai & Li, NeurIPS 2024, section 4.2; the split into codes 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
 
-from hecka.errors import InputError
+from hecka.errors import InputError, nearest
 from hecka.members.ensemble import Ensemble
 from hecka.members.evaluation import evaluation_mode
 from hecka.members.execution import Execution, Mode
@@ -33,6 +33,7 @@ from hecka.networks.spectral import DIRECTION
 from hecka.scores.predictive import Prediction
 from hecka.types import NetFactory, Output, Params
 
+WIDTHS = (64, 32)  # hidden sizes of a layer's generator; the last about as wide as the latent
 FRESH = 8  # networks from which the scale of each tensor is measured: a layer's ten biases give it to 8 %
 
 
@@ -49,7 +50,8 @@ class Hypernetwork(nn.Module):
         members: how many are drawn for a training step, and how many answer in evaluation mode.
         taps: as in ``Ensemble``.
         seed: of the generators' first weights and of the latents of evaluation.
-        widths: hidden sizes of each layer's generator.
+        widths: hidden sizes of each layer's generator, or those of some layers by name, ``{"fc1": (80, 245)}``; the
+            default for all others.
         code_widths: hidden sizes of the generator of codes.
         execution: as in ``Ensemble``.
 
@@ -72,12 +74,13 @@ class Hypernetwork(nn.Module):
         members: int = 5,
         taps: Sequence[str] | None = None,
         seed: int = 0,
-        widths: Sequence[int] = (64, 32),
+        widths: Sequence[int] | Mapping[str, Sequence[int]] = WIDTHS,
         code_widths: Sequence[int] = (64, 64),
         execution: Mode = "auto",
     ) -> None:
         super().__init__()
-        _check_sizes(members=members, latent=latent, code=code, widths=widths, code_widths=code_widths)
+        every = [size for sizes in widths.values() for size in sizes] if isinstance(widths, Mapping) else widths
+        _check_sizes(members=members, latent=latent, code=code, widths=every, code_widths=code_widths)
         fresh = Ensemble(make_net, FRESH, taps=taps, seed=seed)
         _check_without_statistics(fresh.net)
         self.members = members
@@ -89,8 +92,10 @@ class Hypernetwork(nn.Module):
             torch.manual_seed(seed)
             self.coder = Generator(latent, *code_widths, code * sum(self._rows))
             self.generators = nn.ModuleList(
-                LayerGenerator(code, widths, [fresh.params()[name].detach() for name in names], count)
-                for names, count in zip(self._layers.values(), self._rows, strict=True)
+                LayerGenerator(code, sizes, [fresh.params()[name].detach() for name in names], count)
+                for sizes, names, count in zip(
+                    _widths(widths, list(self._layers)), self._layers.values(), self._rows, strict=True
+                )
             )
             self.register_buffer("latents", torch.randn(members, latent))
         for name in self._generated():
@@ -175,6 +180,16 @@ def _rows(net: nn.Module, path: str, fresh: Params, names: Sequence[str]) -> int
     convolves = isinstance(net.get_submodule(path), nn.Conv1d | nn.Conv2d | nn.Conv3d)
     first_axes = {fresh[name].shape[1:2] for name in names}  # of weight and bias; a subclass may own other tensors
     return next(iter(first_axes))[0] if convolves and len(first_axes) == 1 else 1
+
+
+def _widths(widths: Sequence[int] | Mapping[str, Sequence[int]], layers: Sequence[str]) -> list[Sequence[int]]:
+    """The hidden sizes of each layer's generator."""
+    if not isinstance(widths, Mapping):
+        return [widths for _ in layers]
+    for name in widths:
+        if name not in layers:
+            raise InputError(f"Hypernetwork: widths: {name!r} is no generated layer; {nearest(name, layers)}")
+    return [widths.get(layer, WIDTHS) for layer in layers]
 
 
 def _check_sizes(members: int, latent: int, code: int, widths: Sequence[int], code_widths: Sequence[int]) -> None:
