@@ -2,7 +2,7 @@
 
 import torch
 
-from hecka.report.plots import EntropyMap, entropy_maps
+from hecka.report.entropy_maps import EntropyMap, entropy_maps
 from hecka.report.tables import markdown
 
 
@@ -11,7 +11,7 @@ def test_a_picture_holds_any_number_of_panels(tmp_path):
     for count in (1, 4):
         panels = [EntropyMap(f"map {i}", torch.rand(25), "caption", inputs if i else None) for i in range(count)]
         path = tmp_path / "folder" / f"{count}.png"
-        entropy_maps(panels, inputs, labels, path, extent=3.0, legend="what the captions say")
+        entropy_maps(panels, inputs, labels, path, title="a title", extent=3.0, legend="what the captions say")
         assert path.read_bytes().startswith(b"\x89PNG")
 
 

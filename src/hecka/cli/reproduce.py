@@ -10,7 +10,13 @@ import tyro
 from hecka.errors import InputError, nearest
 
 # Name -> module and function; its arguments are the flags, its docstring the help.
-EXPERIMENTS: dict[str, str] = {}
+EXPERIMENTS: dict[str, str] = {
+    "four-class": "hecka.experiments.four_class:figure",
+    "generator-sizes": "hecka.experiments.generator_sizes:generator_sizes",
+    "regression": "hecka.experiments.regression:regression",
+    "smoothing": "hecka.experiments.smoothing:smoothing",
+    "sphere": "hecka.experiments.sphere:sphere",
+}
 
 
 def main(arguments: Sequence[str]) -> None:
