@@ -2,7 +2,7 @@
 
 Thirty small networks learn 100 points.  A plain ensemble is sure of itself where no training point is near.  Entropy on
 made-up outliers mends that where outliers were put; only diversity mends it where none were: in the gaps between the
-classes.  ``demo`` compares five methods, ``figure`` all that the paper does and two more (``four_class_rows``).
+classes.  ``demo`` compares five methods, ``figure`` all that the paper does and three more (``four_class_rows``).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def demo(
 
 
 def figure(out: Path = Path("runs/four-class"), seeds: int = 1, steps: int = STEPS) -> str:
-    """Twelve ways to train 30 networks on four classes: a table, and a map of entropy for each.
+    """Thirteen ways to train 30 networks on four classes: a table, and a map of entropy for each.
 
     Args:
         out: folder for runs, numbers and picture; the same command goes on there.

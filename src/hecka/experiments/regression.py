@@ -40,8 +40,10 @@ LEGEND = (
 
 @dataclass(frozen=True)
 class Scores:
-    """What trained members say of the curve; spreads are standard deviations between them, ``covered`` is the share of
-    the gap where the true curve lies within two of the mean; CKA (unbiased, linear) by layer.
+    """What trained members say of the curve, where the data lie, in the gap and far out.
+
+    Errors are those of the members' mean, spreads the standard deviation between members, ``covered`` the share of a
+    region where the true curve lies within two of them; CKA (unbiased, linear) by layer.
     """
 
     rmse_data: float
