@@ -5,7 +5,8 @@ import json
 import pytest
 
 import hecka
-from hecka.experiments.four_class import Scores, demo, rows, table
+from hecka.experiments.four_class import Scores, demo, table
+from hecka.experiments.four_class_rows import demo_rows
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +22,7 @@ def said(folder):
 
 def test_demo_prints_a_row_a_method_with_its_spread(said):
     printed, lines = said
-    names = [row.name for row in rows()]
+    names = [row.name for row in demo_rows()]
     assert [line.split(" | ")[0].strip("| ") for line in printed.splitlines()[2:]] == names
     assert printed.count("±") == 5 * len(names)
     assert lines == [f"{name}, seed {seed}" for name in names for seed in (0, 1)]

@@ -22,6 +22,11 @@ EXPERIMENTS: dict[str, str] = {
     "figure-entropy": "hecka.experiments.entropy_figure:entropy_figure",
     "figure-cka": "hecka.experiments.cka_figure:cka_figure",
     "methods": "hecka.experiments.method_comparison:reproduce",
+    "four-class": "hecka.experiments.four_class:figure",
+    "generator-sizes": "hecka.experiments.generator_sizes:generator_sizes",
+    "regression": "hecka.experiments.regression:regression",
+    "smoothing": "hecka.experiments.smoothing:smoothing",
+    "sphere": "hecka.experiments.sphere:sphere",
 }
 
 

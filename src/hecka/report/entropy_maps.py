@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from torch import Tensor
+
+from hecka.report.canvas import canvas, save
 
 CLASS_COLOURS = ("#d1495b", "#edae49", "#00798c", "#6a4c93")
 OUTLIER_COLOUR = "#2ca02c"
@@ -34,6 +35,7 @@ def entropy_maps(
     labels: Tensor,
     path: Path,
     *,
+    title: str,
     extent: float,
     legend: str,
     columns: int = 3,
@@ -44,10 +46,8 @@ def entropy_maps(
     """
     classes = int(labels.max()) + 1
     rows = math.ceil((len(maps) + 1) / columns)  # one more cell for the legend
-    figure, grid = plt.subplots(
-        rows, columns, figsize=(3.3 * columns, 3.55 * rows), layout="constrained", squeeze=False
-    )
-    cells = list(grid.flat)
+    figure = canvas(3.3 * columns, 3.55 * rows)
+    cells = list(figure.subplots(rows, columns, squeeze=False).flat)
     image = None
     for axes, panel in zip(cells, maps, strict=False):
         side = math.isqrt(panel.entropy.numel())
@@ -72,10 +72,8 @@ def entropy_maps(
         axes.set_axis_off()
     if image is not None:
         _legend(cells[len(maps)], image, classes, any(panel.outliers is not None for panel in maps), legend)
-    figure.suptitle("Where does the ensemble know that it does not know?", fontsize=12)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
+    figure.suptitle(title, fontsize=12)
+    save(figure, path)
 
 
 def _points(axes: Axes, inputs: Tensor, labels: Tensor, classes: int) -> None:
