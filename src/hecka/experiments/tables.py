@@ -50,6 +50,7 @@ class TableOptions:
         width: of ResNet18, whose own is 64; a WideResNet is narrowed in proportion, other networks refuse it.
         ood: outlier sets to evaluate on; all of the table's when none is named.
         device: cpu, cuda, ...; auto takes cuda where there is one.
+        compile: whether methods are compiled; on a GPU small networks then wait less for launches.
         root: folder that holds all data sets; the environment's when None.
         jobs: runs at once, each a process.
     """
@@ -63,6 +64,7 @@ class TableOptions:
     width: int | None = None
     ood: tuple[str, ...] = ()
     device: str = "auto"
+    compile: bool = False
     root: Path | None = None
     jobs: int = 1
 
@@ -180,6 +182,7 @@ def _edited(recipe: Recipe, options: TableOptions, members: int | None, seed: in
         ood=options.ood or recipe.ood,
         data=replace(recipe.data, root=options.root or recipe.data.root),
         device=options.device,
+        compile=options.compile,
         seed=seed,
     )
 
