@@ -51,7 +51,8 @@ class Judged:
     @property
     def entropy(self) -> Tensor:
         """(N,), of the label distributions, in nats."""
-        return torch.special.entr(self.probs).sum(dim=1)
+        entropy: Tensor = torch.special.entr(self.probs).sum(dim=1)
+        return entropy
 
     def take(self, rows: Tensor) -> Judged:
         """Some of them."""

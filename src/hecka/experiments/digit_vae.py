@@ -44,7 +44,8 @@ class DigitVAE(nn.Module):
 
     def decode(self, codes: Tensor) -> Tensor:
         """Images (B, 1, 28, 28) in [0, 1]."""
-        return torch.sigmoid(self.decoder(codes)).view(-1, 1, 28, 28)
+        images: Tensor = torch.sigmoid(self.decoder(codes)).view(-1, 1, 28, 28)
+        return images
 
     def loss(self, images: Tensor, generator: torch.Generator) -> Tensor:
         """Minus the evidence's lower bound, in nats, averaged over images."""
@@ -53,12 +54,14 @@ class DigitVAE(nn.Module):
         logits = self.decoder(mean + (log_variance / 2).exp() * noise)
         missed = F.binary_cross_entropy_with_logits(logits, images.flatten(1), reduction="sum")
         divergence = (mean.square() + log_variance.exp() - 1 - log_variance).sum() / 2
-        return (missed + divergence) / len(images)
+        bound: Tensor = (missed + divergence) / len(images)
+        return bound
 
 
 def _layers(*widths: int) -> nn.Sequential:
     pairs = [(nn.Linear(below, above), nn.GELU()) for below, above in itertools.pairwise(widths)]
-    return nn.Sequential(*itertools.chain(*pairs))[:-1]  # the last one's numbers have no bounds
+    *layers, _ = itertools.chain(*pairs)  # no activation at the end: its numbers have no bounds
+    return nn.Sequential(*layers)
 
 
 def train_vae(images: Tensor, seed: int, epochs: int) -> DigitVAE:
@@ -73,7 +76,7 @@ def train_vae(images: Tensor, seed: int, epochs: int) -> DigitVAE:
     scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, schedule)
     for batch in itertools.chain.from_iterable(itertools.repeat(batches, epochs)):
         optimizer.zero_grad()
-        vae.loss(batch.inputs.float() / 255, generator).backward()
+        vae.loss(batch.inputs.float() / 255, generator).backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         scheduler.step()
     return vae.eval()
