@@ -131,7 +131,7 @@ def train(row: Row, seed: int, steps: int = STEPS) -> Ensemble | DDU:
         outliers=row.outliers,
         steps=steps,
         optimizer=optimizer,
-        schedule=WarmupCosine(warmup=40, total=int(1.2 * steps)),
+        schedule=WarmupCosine(warmup=steps // 10, total=int(1.2 * steps)),
         clip=None if getattr(row.method, "data_size", None) else 5.0,  # N times the loss would always be clipped
         seed=seed,
         progress=False,
