@@ -49,6 +49,7 @@ from hecka.types import Batch, Method
 MEMBERS, STEPS = 20, 400
 BORDER = Border(low=(-8.0, -8.0), high=(8.0, 8.0), count=30, noise=0.5)
 HIDDEN = "layers.2"  # the last layer but one, whose features DDU reads
+LAST = ("layers.3",)
 TERM = HECKA()
 
 make_net = partial(MLP, 2, 30, 40, 30, 4)
@@ -101,7 +102,7 @@ def rows() -> list[Row]:
         Row("SVGD, HE-CKA", SVGD(kernel=TERM)),
         Row("CKA", Repulsive(PairwiseCKA(), gamma=1.0)),
         Row("HE-CKA, gamma=1", Repulsive(TERM, gamma=1.0)),
-        Row("HE-CKA, last layer alone", Repulsive(TERM), taps=("layers.3",)),
+        Row("HE-CKA, last layer alone", Repulsive(TERM), taps=LAST),
         Row('HE-CKA, gamma="auto"', Repulsive(TERM)),
         Row("outlier entropy alone", Repulsive(gamma=0.0), BORDER),
         Row('OOD HE-CKA, gamma="auto"', Repulsive(TERM), BORDER),
@@ -169,11 +170,12 @@ def cost(row: Row) -> float:
     Counted, not timed, so it is the same on any machine; what is element by element is left out.
     """
     generator = torch.Generator().manual_seed(0)
+    taps = ("fc3",) if row.taps == LAST else LeNet5.taps
     members: nn.Module
     if row.kind == "hypernetwork":
-        members = Hypernetwork(LeNet5, members=5)
+        members = Hypernetwork(LeNet5, members=5, taps=taps)
     else:
-        members = Ensemble(LeNet5, 5 if row.kind == "ensemble" else 1, taps=["fc3"] if len(row.taps[0]) > 8 else None)
+        members = Ensemble(LeNet5, 5 if row.kind == "ensemble" else 1, taps=taps)
     outliers = None if row.outliers is None else torch.randn(16, 1, 28, 28, generator=generator)
     batch = Batch(torch.randn(64, 1, 28, 28, generator=generator), torch.arange(64) % 10, outliers)
     with _Operations() as operations:
