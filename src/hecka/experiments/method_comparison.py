@@ -55,6 +55,13 @@ TERM = HECKA()
 make_net = partial(MLP, 2, 30, 40, 30, 4)
 
 
+def bounded_net() -> MLP:
+    """The same network, whose layers before the last cannot pull inputs apart at will, as DDU wants it."""
+    net = make_net()
+    spectral_bound(net.layers[:-1])
+    return net
+
+
 @dataclass(frozen=True)
 class Row:
     """One method: its name, its settings, how its networks differ from a plain ensemble's, and its learning rate."""
@@ -120,7 +127,7 @@ def train(row: Row, seed: int, steps: int = STEPS) -> Ensemble | DDU:
         members = Hypernetwork(make_net, latent=8, members=MEMBERS, taps=row.taps, seed=seed)
         optimizer = torch.optim.AdamW(members.parameters(), lr=row.rate, weight_decay=0.0075)
     else:
-        make = (lambda: spectral_bound(make_net())) if row.kind == "DDU" else make_net
+        make = bounded_net if row.kind == "DDU" else make_net
         members = Ensemble(make, MEMBERS if row.kind == "ensemble" else 1, taps=row.taps, seed=seed)
         # A posterior has its own prior; to decay weights beside it would count it twice.
         decay = 0.0 if getattr(row.method, "prior", None) else 0.0075
