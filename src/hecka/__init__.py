@@ -16,11 +16,15 @@ from hecka.diversity.layer_weights import EndsAndLine
 from hecka.diversity.terms import HECKA, PairwiseCKA
 from hecka.errors import CheckpointError, HeckaError, InputError, NonFiniteError
 from hecka.inference.independent import Independent
+from hecka.inference.input_gradients import InputGradients, PrincipalAxes
 from hecka.inference.posterior import Gaussian
 from hecka.inference.repulsive import Repulsive
 from hecka.inference.svgd import SVGD
+from hecka.inference.weight_penalty import WeightPenalty
 from hecka.inference.wgd import WGD
+from hecka.members.ddu import DDU
 from hecka.members.ensemble import Ensemble
+from hecka.members.hypernetwork import Hypernetwork
 from hecka.scores.evaluate import Evaluation, evaluate
 from hecka.scores.predictive import Prediction
 from hecka.similarity.cka import CKAGrid, cka, pairwise_cka
@@ -34,6 +38,7 @@ from hecka.types import Batch, Features, Info, Members, Method, Output, Params, 
 __version__ = "0.1.0"
 
 __all__ = [
+    "DDU",
     "HECKA",
     "RBF",
     "SVGD",
@@ -49,9 +54,11 @@ __all__ = [
     "Features",
     "Gaussian",
     "HeckaError",
+    "Hypernetwork",
     "Independent",
     "Info",
     "InputError",
+    "InputGradients",
     "Linear",
     "Members",
     "Method",
@@ -61,11 +68,13 @@ __all__ = [
     "PairwiseCKA",
     "Params",
     "Prediction",
+    "PrincipalAxes",
     "Repulsive",
     "Run",
     "State",
     "Step",
     "WarmupCosine",
+    "WeightPenalty",
     "cka",
     "decay_groups",
     "evaluate",

@@ -7,10 +7,12 @@ import torch
 
 import hecka
 from hecka.experiments import method_comparison, method_failings
-from hecka.experiments.method_comparison import Row, cost, reproduce, rows, score, train
+from hecka.experiments.method_comparison import LAST, Row, cost, reproduce, rows, score, train
 from hecka.inference.independent import Independent
 from hecka.inference.input_gradients import InputGradients
+from hecka.inference.repulsive import Repulsive
 from hecka.members.ddu import DDU
+from hecka.networks.mlp import MLP
 
 
 def test_it_writes_a_table_a_picture_and_its_numbers(tmp_path, monkeypatch):
@@ -38,6 +40,10 @@ def test_costs_are_counted():
     """Input gradients cost at least a way back through everything for each of five members."""
     assert cost(Row("gradients", InputGradients())) > 5 * cost(Row("ensemble", Independent()))
     assert cost(Row("ensemble", Independent())) == pytest.approx(5 * cost(Row("one", Independent(), kind="single")))
+    every, last = (cost(Row("repulsive", Repulsive(gamma=1.0), taps=taps)) for taps in (MLP.taps, LAST))
+    # Each layer that is compared: the members' Gram matrices of 64 images, and these matrices' products, twice.
+    grams, cosines = 5 * (64 * 64) * (864 + 256 + 120 + 84), 4 * (5 * 5) * (64 * 64)
+    assert every - last == 2 * (2 * grams + 2 * cosines)
 
 
 @pytest.mark.slow

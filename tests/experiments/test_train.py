@@ -153,6 +153,9 @@ def test_bounded_networks_leave_the_last_layer_free():
     hooked = {name for name, module in net.named_modules() if module._forward_pre_hooks}
     assert "linear" not in hooked
     assert {"stem.0", "group3.4.conv2"} <= hooked
+    net = build.bounded(build.mlp(Shape((1, 8, 8), 10), None), 3.0, Shape((1, 8, 8), 10))
+    hooked = [name for name, module in net.named_modules() if module._forward_pre_hooks]
+    assert hooked == ["1.layers.0.linear", "1.layers.1.linear"]
 
 
 def test_schedules_are_shares_of_the_run():

@@ -62,13 +62,29 @@ def riesz(cosine):
     return 1.0025 / (torch.acos(cosine / 1.065) ** 2 + 0.0025)
 
 
-def slow_pair(one, other, value, weights):
-    """Weighted sum over layers of a function of the CKA of two networks' features, cosine kernel."""
+def cosine_gram(features):
+    return F.normalize(features) @ F.normalize(features).T
+
+
+def linear_gram(features):
+    """Its diagonal counts, but has no gradient, as published."""
+    gram = features @ features.T
+    return gram - gram.diag().diag() + gram.diag().diag().detach()
+
+
+def rbf_gram(features):
+    distances = torch.stack([torch.stack([(a - b).square().sum() for b in features]) for a in features])
+    bandwidth = float(np.median(distances.detach().numpy())) / (2 * math.log(len(features) + 1))
+    return torch.exp(-distances / (2 * bandwidth))
+
+
+def slow_pair(one, other, value, weights, gram=cosine_gram):
+    """Weighted sum over layers of a function of the CKA of two networks' features."""
     total = 0
     for tap, weight in weights.items():
         count = len(one[tap])
         centre = torch.eye(count, dtype=torch.float64) - 1 / count
-        first, second = (centre @ F.normalize(x[tap]) @ F.normalize(x[tap]).T @ centre for x in (one, other))
+        first, second = (centre @ gram(each[tap]) @ centre for each in (one, other))
         total = total + weight * value(F.cosine_similarity(first.flatten(), second.flatten(), 0))
     return total
 
@@ -143,12 +159,12 @@ def slow_weights(nets, batch, generator, rule):
     return slow_moves(rule, matrix, torch.stack(score), sums)
 
 
-def slow_features(nets, batch, generator, rule, value):
+def slow_features(nets, batch, generator, rule, value, gram=cosine_gram):
     """Each row of the kernel has a gradient of its own, with the other members held."""
     weights = dict(zip(TAPS, WEIGHTS, strict=True))
     layers = [layers_of(net, batch.inputs) for net in nets]
     held = [{tap: each.detach() for tap, each in one.items()} for one in layers]
-    rows = [torch.stack([slow_pair(one, other, value, weights) for other in held]) for one in layers]
+    rows = [torch.stack([slow_pair(one, other, value, weights, gram) for other in held]) for one in layers]
     score = [slope(net, -fit_of(one["2"], batch.targets)) for net, one in zip(nets, layers, strict=True)]
     sums = [slope(net, row.sum()) for net, row in zip(nets, rows, strict=True)]
     return slow_moves(rule, torch.stack(rows).detach(), torch.stack(score), torch.stack(sums))
@@ -250,6 +266,12 @@ METHODS = {
     "input-gradients": Case(InputGradients(AXES), partial(slow_input_gradients, axes=AXES)),
     "svgd-cka": Case(SVGD(kernel=PairwiseCKA()), partial(slow_features, rule="svgd", value=lambda cosine: cosine)),
     "svgd-he": Case(SVGD(kernel=HECKA()), partial(slow_features, rule="svgd", value=riesz)),
+    "svgd-he-linear": Case(
+        SVGD(kernel=HECKA(kernel="linear")), partial(slow_features, rule="svgd", value=riesz, gram=linear_gram)
+    ),
+    "svgd-he-rbf": Case(
+        SVGD(kernel=HECKA(kernel="rbf")), partial(slow_features, rule="svgd", value=riesz, gram=rbf_gram)
+    ),
     "kde-wgd-cka": Case(WGD(kernel=PairwiseCKA()), partial(slow_features, rule="kde", value=lambda cosine: cosine)),
     "kde-wgd-he": Case(WGD(kernel=HECKA()), partial(slow_features, rule="kde", value=riesz)),
 }
@@ -387,7 +409,7 @@ def test_one_member_climbs_its_own_posterior(name, kind):
     members, params = make(name, kind, members=1)
     expected = step("independent", members, params, data).direction
     scale = getattr(method, "data_size", None) or 1
-    if name == "svgd-he":  # k(theta, theta), the energy of coinciding members
+    if name.startswith("svgd-he"):  # k(theta, theta), the energy of coinciding members
         scale = 1.0025 / (math.acos(1 / 1.065) ** 2 + 0.0025)
     expected = {key: scale * value for key, value in expected.items()}
     if name == "weight-penalty":

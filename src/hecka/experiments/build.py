@@ -137,7 +137,10 @@ def bounded(net: nn.Module, bound: float, shape: Shape) -> nn.Module:
     The layers run one after another in all networks that have a name here, so that those before the last can be called
     as one.
     """
-    spectral_bound(nn.Sequential(*list(net.children())[:-1]), bound, torch.zeros(2, *shape.image))
+    *layers, last = net.children()
+    if isinstance(last, MLP):
+        layers += list(last.layers)[:-1]
+    spectral_bound(nn.Sequential(*layers), bound, torch.zeros(2, *shape.image))
     return net
 
 

@@ -49,9 +49,17 @@ from hecka.types import Batch, Method
 MEMBERS, STEPS = 20, 400
 BORDER = Border(low=(-8.0, -8.0), high=(8.0, 8.0), count=30, noise=0.5)
 HIDDEN = "layers.2"  # the last layer but one, whose features DDU reads
+LAST = ("layers.3",)
 TERM = HECKA()
 
 make_net = partial(MLP, 2, 30, 40, 30, 4)
+
+
+def bounded_net() -> MLP:
+    """The same network, whose layers before the last cannot pull inputs apart at will, as DDU wants it."""
+    net = make_net()
+    spectral_bound(net.layers[:-1])
+    return net
 
 
 @dataclass(frozen=True)
@@ -101,7 +109,7 @@ def rows() -> list[Row]:
         Row("SVGD, HE-CKA", SVGD(kernel=TERM)),
         Row("CKA", Repulsive(PairwiseCKA(), gamma=1.0)),
         Row("HE-CKA, gamma=1", Repulsive(TERM, gamma=1.0)),
-        Row("HE-CKA, last layer alone", Repulsive(TERM), taps=("layers.3",)),
+        Row("HE-CKA, last layer alone", Repulsive(TERM), taps=LAST),
         Row('HE-CKA, gamma="auto"', Repulsive(TERM)),
         Row("outlier entropy alone", Repulsive(gamma=0.0), BORDER),
         Row('OOD HE-CKA, gamma="auto"', Repulsive(TERM), BORDER),
@@ -119,7 +127,7 @@ def train(row: Row, seed: int, steps: int = STEPS) -> Ensemble | DDU:
         members = Hypernetwork(make_net, latent=8, members=MEMBERS, taps=row.taps, seed=seed)
         optimizer = torch.optim.AdamW(members.parameters(), lr=row.rate, weight_decay=0.0075)
     else:
-        make = (lambda: spectral_bound(make_net())) if row.kind == "DDU" else make_net
+        make = bounded_net if row.kind == "DDU" else make_net
         members = Ensemble(make, MEMBERS if row.kind == "ensemble" else 1, taps=row.taps, seed=seed)
         # A posterior has its own prior; to decay weights beside it would count it twice.
         decay = 0.0 if getattr(row.method, "prior", None) else 0.0075
@@ -131,7 +139,7 @@ def train(row: Row, seed: int, steps: int = STEPS) -> Ensemble | DDU:
         outliers=row.outliers,
         steps=steps,
         optimizer=optimizer,
-        schedule=WarmupCosine(warmup=40, total=int(1.2 * steps)),
+        schedule=WarmupCosine(warmup=steps // 10, total=int(1.2 * steps)),
         clip=None if getattr(row.method, "data_size", None) else 5.0,  # N times the loss would always be clipped
         seed=seed,
         progress=False,
@@ -169,11 +177,12 @@ def cost(row: Row) -> float:
     Counted, not timed, so it is the same on any machine; what is element by element is left out.
     """
     generator = torch.Generator().manual_seed(0)
+    taps = ("fc3",) if row.taps == LAST else LeNet5.taps
     members: nn.Module
     if row.kind == "hypernetwork":
-        members = Hypernetwork(LeNet5, members=5)
+        members = Hypernetwork(LeNet5, members=5, taps=taps)
     else:
-        members = Ensemble(LeNet5, 5 if row.kind == "ensemble" else 1, taps=["fc3"] if len(row.taps[0]) > 8 else None)
+        members = Ensemble(LeNet5, 5 if row.kind == "ensemble" else 1, taps=taps)
     outliers = None if row.outliers is None else torch.randn(16, 1, 28, 28, generator=generator)
     batch = Batch(torch.randn(64, 1, 28, 28, generator=generator), torch.arange(64) % 10, outliers)
     with _Operations() as operations:

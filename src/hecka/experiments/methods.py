@@ -11,11 +11,13 @@ from typing import Literal, TypeAlias
 from hecka.diversity.energy import Kind
 from hecka.diversity.terms import HECKA, PairTerm, PairwiseCKA
 from hecka.inference.independent import Independent
+from hecka.inference.input_gradients import InputGradients
 from hecka.inference.particles import Particles, Space
 from hecka.inference.posterior import Gaussian
 from hecka.inference.repulsive import Repulsive
 from hecka.inference.score_estimators import Estimator
 from hecka.inference.svgd import SVGD
+from hecka.inference.weight_penalty import WeightPenalty
 from hecka.inference.wgd import WGD
 from hecka.similarity.kernels import RBF, Kernel, KernelName
 from hecka.types import Method
@@ -166,4 +168,40 @@ class ParticleSettings:
         return self
 
 
-MethodSettings: TypeAlias = RepulsiveSettings | ParticleSettings | IndependentSettings
+@dataclass(frozen=True)
+class InputGradientsSettings:
+    """Repulsion between input gradients; all input numbers count alike (see ``hecka.inference.input_gradients``)."""
+
+    def make(self, data_size: int) -> Method:
+        """The method."""
+        return InputGradients()
+
+    def scaled(self, budget: float) -> InputGradientsSettings:
+        """Nothing here counts steps."""
+        return self
+
+
+@dataclass(frozen=True)
+class PenalisedSettings:
+    """A repulsive method with a pull of weights towards zero (see ``hecka.inference.weight_penalty``).
+
+    Args:
+        method: beside which the weights are pulled.
+        strength: of the pull.
+    """
+
+    method: RepulsiveSettings = field(default_factory=RepulsiveSettings)
+    strength: float = 0.0
+
+    def make(self, data_size: int) -> Method:
+        """The method."""
+        return WeightPenalty(self.method.make(data_size), self.strength)
+
+    def scaled(self, budget: float) -> PenalisedSettings:
+        """The same with as many times fewer steps of warm-up."""
+        return replace(self, method=self.method.scaled(budget))
+
+
+MethodSettings: TypeAlias = (
+    RepulsiveSettings | ParticleSettings | IndependentSettings | InputGradientsSettings | PenalisedSettings
+)

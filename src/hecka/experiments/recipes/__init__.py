@@ -9,7 +9,15 @@ from collections.abc import Callable
 
 from hecka.errors import InputError, nearest
 from hecka.experiments.recipe import Recipe
-from hecka.experiments.recipes import cifar10_resnet18, cifar10_resnet32, cifar100, digits, dirty_mnist, tinyimagenet
+from hecka.experiments.recipes import (
+    cifar10_resnet18,
+    cifar10_resnet32,
+    cifar100,
+    digits,
+    digits_methods,
+    dirty_mnist,
+    tinyimagenet,
+)
 
 RECIPES: dict[str, Callable[[], Recipe]] = {
     f"{family}/{row.__name__.replace('_', '-')}": row
@@ -19,7 +27,7 @@ RECIPES: dict[str, Callable[[], Recipe]] = {
         ("cifar10-resnet18", cifar10_resnet18.ROWS),
         ("cifar100", cifar100.ROWS),
         ("tinyimagenet", tinyimagenet.ROWS),
-        ("digits", digits.ROWS),
+        ("digits", (*digits.ROWS, *digits_methods.ROWS)),
     )
     for row in rows
 }
