@@ -15,6 +15,9 @@ from torch.profiler import ProfilerActivity, profile
 
 Action = Callable[[], object]
 
+# Where a round is so short that chance decides, more of them cost nothing: as many as fit into a second.
+SHORT, MOST_ROUNDS = 1.0, 200
+
 
 def interleaved(
     alternatives: Mapping[str, Action], repeats: int, device: torch.device, warmup: int = 3
@@ -25,16 +28,37 @@ def interleaved(
     >>> times["short"] < times["long"]
     True
     """
-    seconds: dict[str, list[float]] = {name: [] for name in alternatives}
-    for turn in range(warmup + repeats):
-        for name, action in alternatives.items():
-            _settle(device)
-            start = time.perf_counter()
-            action()
-            _settle(device)
-            if turn >= warmup:
-                seconds[name].append(time.perf_counter() - start)
-    return {name: median(values) for name, values in seconds.items()}
+    timed = rounds(alternatives, repeats, device, warmup)
+    return {name: median(each[name] for each in timed) for name in alternatives}
+
+
+def rounds(
+    alternatives: Mapping[str, Action], repeats: int, device: torch.device, warmup: int = 3
+) -> list[dict[str, float]]:
+    """Seconds of each alternative in each of ``repeats`` rounds, after ``warmup`` rounds that do not count."""
+    return [_round(alternatives, device) for _ in range(warmup + repeats)][warmup:]
+
+
+def enough_rounds(alternatives: Mapping[str, Action], repeats: int, device: torch.device) -> int:
+    """``repeats``, or more where a round takes no time; warms up all alternatives.
+
+    >>> enough_rounds({"short": lambda: None}, 15, torch.device("cpu"))
+    200
+    """
+    _round(alternatives, device)
+    seconds = sum(_round(alternatives, device).values())
+    return max(repeats, min(MOST_ROUNDS, int(SHORT / max(seconds, 1e-9))))
+
+
+def _round(alternatives: Mapping[str, Action], device: torch.device) -> dict[str, float]:
+    seconds = {}
+    for name, action in alternatives.items():
+        _settle(device)
+        start = time.perf_counter()
+        action()
+        _settle(device)
+        seconds[name] = time.perf_counter() - start
+    return seconds
 
 
 def peak_memory(action: Action, device: torch.device) -> int:

@@ -1,54 +1,80 @@
 """The training steps that are timed: hecka's, and the plain loop over separate modules that anybody would write.
 
-Every action is one whole step: forward, loss, backward, optimizer.
+Every action is one whole step: forward, loss, backward, optimizer.  A ``Problem`` is a network with its batch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from hecka.bench.measure import Action
 from hecka.diversity.layer_weights import EndsAndLine
 from hecka.diversity.terms import HECKA
 from hecka.inference.repulsive import Repulsive
 from hecka.members.ensemble import Ensemble
+from hecka.members.hypernetwork import Hypernetwork
 from hecka.networks.lenet import LeNet5
 from hecka.networks.mlp import MLP
+from hecka.networks.resnet import ResNet18
 from hecka.similarity.kernels import RBF
 from hecka.training.compiled import Compiled
-from hecka.types import Batch, Method
-
-Action = Callable[[], object]
-
-TOY_MEMBERS, LENET_MEMBERS = 30, 5
+from hecka.types import Batch, Members, Method
 
 
-def toy_net() -> MLP:
-    """The four-class problem's network."""
-    return MLP(2, 30, 40, 30, 4)
+@dataclass(frozen=True)
+class Problem:
+    """A network, how many members it has, which taps count, and a batch of random numbers for it."""
+
+    make_net: Callable[[], nn.Module]
+    members: int
+    taps: tuple[str, ...]
+    shape: tuple[int, ...]
+    examples: int
+    classes: int
+    term: HECKA
+    outliers: int = 0
+
+    def batch(self, device: torch.device) -> Batch:
+        """Inputs, balanced labels, and outliers where there are any."""
+        generator = torch.Generator().manual_seed(0)
+        inputs, outliers = (
+            torch.randn(count, *self.shape, generator=generator) for count in (self.examples, self.outliers)
+        )
+        targets = torch.arange(self.examples) % self.classes
+        return Batch(inputs, targets, outliers if self.outliers else None).to(device)
+
+    def ensemble(self, device: torch.device, record: bool = True) -> Ensemble:
+        """The members as hecka keeps them; taps are recorded only where a method looks at them."""
+        taps = self.taps if record else ()
+        return Ensemble(self.make_net, self.members, taps=taps, channels_last=True).to(device).train()
+
+    def hypernetwork(self, device: torch.device) -> Hypernetwork:
+        """Members drawn from hecka's compact generator."""
+        return Hypernetwork(self.make_net, members=self.members, taps=()).to(device).train()
+
+    def modules(self, device: torch.device) -> list[nn.Module]:
+        """As many separate modules."""
+        return [self.make_net().to(device) for _ in range(self.members)]
 
 
-def toy_batch(device: torch.device) -> Batch:
-    """As many points as the four-class problem has."""
-    generator = torch.Generator().manual_seed(0)
-    inputs, targets = torch.randn(100, 2, generator=generator), torch.arange(4).repeat(25)
-    return Batch(inputs, targets).to(device)
-
-
-def lenet_batch(device: torch.device, outliers: int = 0) -> Batch:
-    """As many digits as the paper's batch has, of random pixels."""
-    generator = torch.Generator().manual_seed(0)
-    inputs, targets = torch.randn(300, 1, 28, 28, generator=generator), torch.arange(10).repeat(30)
-    extra = torch.randn(outliers, 1, 28, 28, generator=generator) if outliers else None
-    return Batch(inputs, targets, extra).to(device)
-
-
-TOY_TERM = HECKA(kernel=RBF(6.0), weights=(0.022, 0.156, 0.378, 0.444), s=3, eps_dist=1e-4, eps_arc=0.035)
 LENET_TERM = HECKA(weights=EndsAndLine(0.03, 0.6, 1.8, 6.8))
+TOY_TERM = HECKA(kernel=RBF(6.0), weights=(0.022, 0.156, 0.378, 0.444), s=3, eps_dist=1e-4, eps_arc=0.035)
+
+TOY = Problem(partial(MLP, 2, 30, 40, 30, 4), 30, MLP.taps, (2,), examples=100, classes=4, term=TOY_TERM)
+LENET = Problem(LeNet5, 5, LeNet5.taps, (1, 28, 28), examples=300, classes=10, term=LENET_TERM)
+OOD_LENET = Problem(LeNet5, 5, LeNet5.taps, (1, 28, 28), examples=300, classes=10, term=LENET_TERM, outliers=100)
+
+
+def resnet(width: int, examples: int) -> Problem:
+    """Five narrow ResNet18 on images of the size of CIFAR-10, with the paper's eight taps."""
+    net = partial(ResNet18, width=width)
+    return Problem(net, 5, ResNet18.taps, (3, 32, 32), examples, classes=10, term=HECKA())
 
 
 def repulsive(term: HECKA) -> Repulsive:
@@ -56,46 +82,46 @@ def repulsive(term: HECKA) -> Repulsive:
     return Repulsive(term, gamma=1.0, beta=1.0)
 
 
-def ensemble_step(ensemble: Ensemble, method: Method, batch: Batch, *, compiled: bool = False) -> Action:
+def step(problem: Problem, method: Method, device: torch.device, *, record: bool = True) -> Action:
+    """A step of hecka's ensemble; ``record`` says whether the method looks at features."""
+    return members_step(problem.ensemble(device, record), method, problem.batch(device))
+
+
+def hypernetwork_step(problem: Problem, method: Method, device: torch.device) -> Action:
+    """A step of a hypernetwork, which draws new members for it."""
+    return members_step(problem.hypernetwork(device), method, problem.batch(device))
+
+
+def members_step(members: Members, method: Method, batch: Batch, *, compiled: bool = False) -> Action:
     """A step of hecka, as ``fit`` makes it."""
-    optimizer = torch.optim.AdamW(ensemble.parameters(), lr=1e-3, fused=True)
+    assert isinstance(members, nn.Module)
+    optimizer = torch.optim.AdamW(members.parameters(), lr=1e-3, fused=True)
     generator = torch.Generator(batch.inputs.device)
-    state = method.start(ensemble)
+    state = method.start(members)
     run: Method = Compiled(method) if compiled else method
 
-    def step() -> None:
+    def action() -> None:
         nonlocal state
         optimizer.zero_grad()
-        params = ensemble.params()
-        result = run(ensemble, params, batch, state, generator)
-        ensemble.pull_back(params, result.direction)
+        params = members.params(generator)
+        result = run(members, params, batch, state, generator)
+        members.pull_back(params, result.direction)
         optimizer.step()
         state = result.state
 
-    return step
+    return action
 
 
-def separate_step(make_net: Callable[[], nn.Module], members: int, batch: Batch) -> Action:
+def separate_step(problem: Problem, device: torch.device) -> Action:
     """A plain deep ensemble as a Python loop: every module with an optimizer of its own, no repulsion."""
-    device = batch.inputs.device
-    nets = [make_net().to(device) for _ in range(members)]
+    batch, nets = problem.batch(device), problem.modules(device)
     optimizers = [torch.optim.AdamW(net.parameters(), lr=1e-3) for net in nets]
 
-    def step() -> None:
+    def action() -> None:
         for net, optimizer in zip(nets, optimizers, strict=True):
             optimizer.zero_grad()
             loss: Tensor = F.cross_entropy(net(batch.inputs), batch.targets)
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
 
-    return step
-
-
-def toy_ensemble(device: torch.device) -> Ensemble:
-    """Thirty members, all four layers recorded."""
-    return Ensemble(toy_net, TOY_MEMBERS, taps=MLP.taps).to(device)
-
-
-def lenet_ensemble(device: torch.device, taps: tuple[str, ...] = LeNet5.taps) -> Ensemble:
-    """Five members, all five layers recorded."""
-    return Ensemble(partial(LeNet5), LENET_MEMBERS, taps=taps, channels_last=True).to(device)
+    return action

@@ -1,108 +1,124 @@
-"""``hecka bench``: what a step costs, as ratios within one interleaved run, and the targets they are held to."""
+"""``hecka bench``: what things cost, as ratios within one interleaved run, and the targets they are held to."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import torch
 
-from hecka.bench.measure import interleaved, peak_memory
-from hecka.bench.steps import (
-    LENET_MEMBERS,
-    LENET_TERM,
-    TOY_MEMBERS,
-    TOY_TERM,
-    ensemble_step,
-    lenet_batch,
-    lenet_ensemble,
-    repulsive,
-    separate_step,
-    toy_batch,
-    toy_ensemble,
-    toy_net,
-)
-from hecka.errors import InputError
-from hecka.inference.independent import Independent
-from hecka.networks.lenet import LeNet5
+from hecka.bench.comparison import Comparison, Measured
+from hecka.bench.comparisons import COMPARISONS
+from hecka.errors import InputError, nearest
 from hecka.report.tables import markdown
 from hecka.training.allocator import keep_freed_memory
 
 
 @dataclass(frozen=True)
-class Ratio:
-    """One measured line: ``value`` is what hecka takes over what the other takes, both in ``unit``."""
+class Line:
+    """One comparison with what was measured, or the reason why it could not be."""
 
-    step: str
-    against: str
-    ours: float
-    theirs: float
-    unit: str
-    target: float
+    comparison: Comparison
+    measured: Measured | None = None
+    failure: str | None = None
 
-    @property
-    def value(self) -> float:
-        """Below 1, hecka takes less."""
-        return self.ours / self.theirs
+    def cells(self, memory: bool) -> list[str]:
+        """The line as text; with peak memory in MiB where the table has it."""
+        row, result = self.comparison, self.measured
+        if result is None:
+            return [row.step, row.against, *["-"] * 2, f"failed: {self.failure}", "-", _digits(row.target), "-"] + (
+                ["-"] * 2 if memory else []
+            )
+        low, high = result.middle_half
+        cells = [
+            row.step,
+            row.against,
+            f"{result.ours:.1f} {result.unit}",
+            f"{result.theirs:.1f} {result.unit}",
+            _digits(result.ratio),
+            f"{_digits(low)} to {_digits(high)}",
+            _digits(row.target),
+            "yes" if result.ratio <= row.target else "no",
+        ]
+        peaks = result.peaks or (None, None)
+        return cells + (["-" if peak is None else f"{peak:.1f}" for peak in peaks] if memory else [])
+
+    def record(self) -> dict[str, object]:
+        """The line as plain numbers."""
+        row, result = self.comparison, self.measured
+        named = {"name": row.name, "step": row.step, "against": row.against, "target": row.target}
+        if result is None:
+            return named | {"failed": self.failure}
+        return named | asdict(result) | {"ratio": result.ratio, "met": result.ratio <= row.target}
 
 
-def bench(repeats: int = 15, device: str = "cpu") -> str:
-    """All ratios as a Markdown table, under a line that names the machine."""
+HEADER = ["step", "against", "hecka", "other", "ratio", "middle half", "target", "met"]
+
+
+def bench(
+    repeats: int = 15, device: str = "cpu", only: Sequence[str] = (), out: Path | None = None, strict: bool = False
+) -> str:
+    """All comparisons, or those called ``only``, as a Markdown table under a line that names the machine.
+
+    Args:
+        repeats: timed rounds; more where a round takes no time.
+        device: where to run.
+        only: names of comparisons; all when empty, without those that do not run on the device.
+        out: file for the same as JSON, with the ratio of every round.
+        strict: whether a comparison that fails ends the run, instead of a line that says so.
+    """
     if repeats < 1:
         raise InputError(f"bench: expected at least 1 round, got {repeats}")
     where = torch.device(device)
+    chosen = choose(only, where)
     keep_freed_memory()  # as fit does
-    lines = [
+    start = time.perf_counter()
+    lines = [_measure(each, repeats, where, strict) for each in chosen]
+    memory = where.type == "cuda"
+    machine = ", ".join(
         [
-            ratio.step,
-            ratio.against,
-            f"{ratio.ours:.1f} {ratio.unit}",
-            f"{ratio.theirs:.1f} {ratio.unit}",
-            f"{ratio.value:.2f}",
-            f"{ratio.target:.2f}",
+            torch.cuda.get_device_name(where) if memory else f"{device}, {torch.get_num_threads()} threads",
+            f"torch {torch.__version__}",
+            f"medians of at least {repeats} rounds",
+            f"{time.perf_counter() - start:.0f} s in all",
         ]
-        for ratio in ratios(repeats, where)
-    ]
-    machine = f"{device}, {torch.get_num_threads()} threads, torch {torch.__version__}, medians of {repeats} rounds"
-    return f"{machine}\n\n{markdown(['step', 'against', 'hecka', 'other', 'ratio', 'target'], lines)}"
-
-
-def ratios(repeats: int, device: torch.device) -> Iterator[Ratio]:
-    """Every comparison, one after the other."""
-    yield from _toy(repeats, device)
-    yield from _lenet(repeats, device)
-
-
-def _toy(repeats: int, device: torch.device) -> Iterator[Ratio]:
-    batch = toy_batch(device)
-    times = interleaved(
-        {
-            "hecka": ensemble_step(toy_ensemble(device), repulsive(TOY_TERM), batch),
-            "separate": separate_step(toy_net, TOY_MEMBERS, batch),
-        },
-        repeats,
-        device,
     )
-    against = "30 separate modules in a loop, no repulsion"
-    yield Ratio("toy, 30 members, RBF HE-CKA on 4 layers", against, *_ms(times, "hecka", "separate"), "ms", 0.90)
+    if out is not None:
+        content = {"format": 1, "machine": machine, "rows": [line.record() for line in lines]}
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    header = HEADER + (["MiB", "MiB of the other"] if memory else [])
+    return f"{machine}\n\n{markdown(header, [line.cells(memory) for line in lines])}"
 
 
-def _lenet(repeats: int, device: torch.device) -> Iterator[Ratio]:
-    batch = lenet_batch(device)
-    plain = ensemble_step(lenet_ensemble(device, taps=()), Independent(), batch)
-    diverse = ensemble_step(lenet_ensemble(device), repulsive(LENET_TERM), batch)
-    times = interleaved(
-        {"plain": plain, "diverse": diverse, "separate": separate_step(LeNet5, LENET_MEMBERS, batch)},
-        repeats,
-        device,
-    )
-    own = "hecka's own plain step"
-    yield Ratio("LeNet, 5 members, 300 rows, HE-CKA on 5 layers", own, *_ms(times, "diverse", "plain"), "ms", 1.30)
-    against = "five separate modules in a loop"
-    yield Ratio("LeNet, 5 members, 300 rows, plain", against, *_ms(times, "plain", "separate"), "ms", 0.95)
-    memory = peak_memory(diverse, device) / 2**20, peak_memory(plain, device) / 2**20
-    yield Ratio("peak memory of the HE-CKA step", own, *memory, "MiB", 1.20)
+def choose(only: Sequence[str], device: torch.device) -> list[Comparison]:
+    """The comparisons with these names, in their order; all that run on ``device`` when there are no names."""
+    known = {each.name: each for each in COMPARISONS}
+    for name in only:
+        if name not in known:
+            raise InputError(f"bench: no comparison is called {name!r}; {nearest(name, known)}")
+    if only:
+        return [known[name] for name in known if name in only]
+    return [each for each in COMPARISONS if device.type == "cpu" or not each.host_only]
 
 
-def _ms(times: dict[str, float], ours: str, theirs: str) -> tuple[float, float]:
-    return 1000 * times[ours], 1000 * times[theirs]
+def _measure(comparison: Comparison, repeats: int, device: torch.device, strict: bool) -> Line:
+    """One line; a comparison that cannot run on this machine must not cost the others their numbers."""
+    try:
+        return Line(comparison, comparison.measure(repeats, device))
+    except Exception as error:
+        if strict:
+            raise
+        return Line(comparison, failure=f"{type(error).__name__}: {' '.join(str(error).split())[:80]}")
+
+
+def _digits(ratio: float) -> str:
+    """Two digits after the point, or two that count.
+
+    >>> _digits(1.118), _digits(0.0312)
+    ('1.12', '0.031')
+    """
+    return f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}"
