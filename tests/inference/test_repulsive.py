@@ -151,3 +151,16 @@ def test_weights_that_attract_are_refused(name, value):
 def test_an_unknown_gamma_is_refused():
     with pytest.raises(InputError, match="a number or 'auto' for gamma, got 'automatic'"):
         Repulsive(gamma="automatic")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"term": 0.5}, "term to be a diversity term .* got 0.5; its weight goes to gamma="),
+        ({"term": HECKA}, "expected term to be .* got <class"),
+        ({"outlier_term": "cosine"}, "outlier_term .* got 'cosine'"),
+    ],
+)
+def test_what_is_no_term_is_refused(settings, message):
+    with pytest.raises(InputError, match=message):
+        Repulsive(**settings)

@@ -54,6 +54,12 @@ class Repulsive:
     tolerance: float = 0.01
 
     def __post_init__(self) -> None:
+        for name, term in (("term", self.term), ("outlier_term", self.outlier_term or self.term)):
+            if isinstance(term, type) or not callable(term):
+                raise InputError(
+                    f"Repulsive: expected {name} to be a diversity term such as HECKA(), got {term!r}; "
+                    "its weight goes to gamma="
+                )
         if isinstance(self.gamma, str) and self.gamma != "auto":
             raise InputError(f"Repulsive: expected a number or 'auto' for gamma, got {self.gamma!r}")
         for name in ("gamma", "gamma_ood", "beta", "beta_in", "warmup"):
