@@ -12,8 +12,8 @@ from hecka.errors import InputError
 
 
 @contextmanager
-def evaluation_mode(module: nn.Module) -> Iterator[None]:
-    """Every part of ``module`` in evaluation mode inside the block, and afterwards as it was.
+def evaluation_mode(module: nn.Module, kind: type[nn.Module] = nn.Module) -> Iterator[None]:
+    """Every part of ``module`` of this ``kind`` in evaluation mode inside the block, and afterwards as it was.
 
     Parts are put back one by one, because some may be held in evaluation mode: a frozen norm, for one.
 
@@ -24,9 +24,10 @@ def evaluation_mode(module: nn.Module) -> Iterator[None]:
     >>> [part.training for part in net]
     [True, False]
     """
-    modes = [(part, part.training) for part in module.modules()]
-    module.eval()
+    modes = [(part, part.training) for part in module.modules() if isinstance(part, kind)]
     try:
+        for part, _ in modes:
+            part.training = False
         yield
     finally:
         for part, training in modes:
