@@ -11,6 +11,7 @@ Start at ``types`` (the contract), then ``diversity/energy`` (the idea), ``infer
 """
 
 from hecka import networks, outliers, scores
+from hecka.data.batches import Batches
 from hecka.diversity.energy import hyperspherical_energy
 from hecka.diversity.layer_weights import EndsAndLine
 from hecka.diversity.terms import HECKA, PairwiseCKA
@@ -44,6 +45,7 @@ __all__ = [
     "SVGD",
     "WGD",
     "Batch",
+    "Batches",
     "CKAGrid",
     "CheckpointError",
     "Constant",

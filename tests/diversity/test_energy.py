@@ -167,3 +167,9 @@ def test_one_point_is_spread_already():
 def test_mistakes_are_told(settings, message):
     with pytest.raises(InputError, match=message):
         hyperspherical_energy(torch.eye(3), **settings)
+
+
+@pytest.mark.parametrize("shape", [(3,), (3, 2), (4, 3, 2)])
+def test_cosines_of_all_pairs_are_square(shape):
+    with pytest.raises(InputError, match=r"\(\.\.\., M, M\), got \("):
+        hyperspherical_energy(torch.ones(shape))

@@ -189,7 +189,9 @@ def test_one_compiled_graph_gives_the_same(features, term):
     [
         (lambda features: HECKA()({}), r"HECKA: expected recorded features, got none; .*taps=\["),
         (lambda features: PairwiseCKA(weights=[1])(features), "each of the 2 recorded layers, got 1"),
-        (lambda features: HECKA(kernel="cos")(features), "no kernel is called 'cos'"),
+        (lambda features: HECKA(kernel="cosin"), "no kernel is called 'cosin'; did you mean 'cosine'"),
+        (lambda features: HECKA(centering="one"), "'both' or 'one-sided', got 'one'"),
+        (lambda features: PairwiseCKA(centering="unbiased"), "'both' or 'one-sided', got 'unbiased'"),
         (lambda features: HECKA(s=-1), "s >= 0, got -1"),
         (lambda features: HECKA()({"fc1": features["fc"][:, :3]}), r"at least 4, got 3 \(tap 'fc1'\)"),
     ],

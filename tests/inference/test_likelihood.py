@@ -113,3 +113,10 @@ def test_values_of_another_shape_are_not_broadcast(outputs, targets):
 def test_classes_need_logits_of_one_more_axis(logits, targets):
     with pytest.raises(InputError, match="integer targets"):
         member_losses(torch.randn(logits), torch.zeros(targets, dtype=torch.long))
+
+
+@pytest.mark.parametrize("shift", [-1, 1, -100])  # -100 is the label that torch leaves out without a word
+def test_labels_out_of_range_are_refused(shift):
+    targets = torch.arange(4) + shift
+    with pytest.raises(InputError, match=f"labels from 0 to 3 for 4 outputs, got labels from {shift} to {3 + shift}"):
+        member_losses(torch.randn(2, 4, 4), targets)

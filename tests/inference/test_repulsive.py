@@ -31,9 +31,9 @@ def slow_energy(layers, value):
     return total
 
 
-def slow_loss(modules, batch, beta_in, gamma, gamma_ood=0.0, beta=0.0, ood_value=riesz):
+def slow_loss(modules, batch, beta_in, gamma, gamma_ood=0.0, beta=0.0, ood_value=riesz, hidden=None):
     """The paper's loss, one network after the other and inliers apart from outliers; and its parts."""
-    hidden = [module[:2](batch.inputs) for module in modules]
+    hidden, hidden_outliers = hidden or ([module[:2](batch.inputs) for module in modules], None)
     outputs = [module[2](features) for module, features in zip(modules, hidden, strict=True)]
     classes = not batch.targets.is_floating_point()
     fits = [F.cross_entropy(one, batch.targets) if classes else F.mse_loss(one, batch.targets) for one in outputs]
@@ -41,7 +41,7 @@ def slow_loss(modules, batch, beta_in, gamma, gamma_ood=0.0, beta=0.0, ood_value
     loss = beta_in * parts["loss"] + gamma * parts["energy"]
     if batch.outliers is None:
         return loss, parts
-    hidden = [module[:2](batch.outliers) for module in modules]
+    hidden = hidden_outliers or [module[:2](batch.outliers) for module in modules]
     outputs = [module[2](features) for module, features in zip(modules, hidden, strict=True)]
     parts["energy_ood"] = slow_energy((hidden, outputs), ood_value)
     if classes:
@@ -151,3 +151,81 @@ def test_weights_that_attract_are_refused(name, value):
 def test_an_unknown_gamma_is_refused():
     with pytest.raises(InputError, match="a number or 'auto' for gamma, got 'automatic'"):
         Repulsive(gamma="automatic")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"term": 0.5}, "term to be a diversity term .* got 0.5; its weight goes to gamma="),
+        ({"term": HECKA}, "expected term to be .* got <class"),
+        ({"outlier_term": "cosine"}, "outlier_term .* got 'cosine'"),
+    ],
+)
+def test_what_is_no_term_is_refused(settings, message):
+    with pytest.raises(InputError, match=message):
+        Repulsive(**settings)
+
+
+def hidden_after_norms(modules, batch, statistics_from):
+    """Inliers' and outliers' hidden features of networks whose second layer is a BatchNorm."""
+    if statistics_from == "all":
+        both = [module[:2](torch.cat([batch.inputs, batch.outliers])) for module in modules]
+        return [each[:10] for each in both], [each[10:] for each in both]
+    inliers = [module[:2](batch.inputs) for module in modules]
+    outliers = [module.eval()[:2](batch.outliers) for module in modules]
+    return inliers, outliers
+
+
+@pytest.mark.parametrize("statistics_from", ["all", "inliers"])
+def test_norms_take_their_statistics_from_all_or_from_inliers_alone(batch, execution, statistics_from):
+    modules = [
+        torch.nn.Sequential(torch.nn.Linear(2, 6), torch.nn.BatchNorm1d(6), torch.nn.Linear(6, 3)).double()
+        for _ in range(3)
+    ]
+    ensemble = Ensemble.from_modules(modules, taps=TAPS, execution=execution)
+    method = Repulsive(TERM, gamma=0.5, statistics_from=statistics_from)
+    step = method(ensemble, ensemble.params(), batch, method.start(ensemble), torch.Generator())
+    hidden = hidden_after_norms(modules, batch, statistics_from)
+    loss, _ = slow_loss(modules, batch, beta_in=3, gamma=0.5, gamma_ood=0.5, beta=1, hidden=hidden)
+    torch.testing.assert_close(step.direction, slow_direction(modules, loss))
+    for index, module in enumerate(modules):
+        own = {name: each[index] for name, each in ensemble.net.named_buffers()}
+        torch.testing.assert_close(own, dict(module.named_buffers()))
+    assert ensemble.training
+    assert ensemble.net[1].training
+
+
+def test_statistics_of_inliers_need_a_norm_that_gathers_them():
+    def net():
+        return torch.nn.Sequential(torch.nn.Linear(2, 6), torch.nn.BatchNorm1d(6, track_running_stats=False))
+
+    ensemble = Ensemble(net, 2)
+    with pytest.raises(InputError, match=r"running statistics, got 'net\.1' without; use statistics_from='all'"):
+        Repulsive(statistics_from="inliers").start(ensemble)
+    with pytest.raises(InputError, match="'all' or 'inliers', got 'outliers'"):
+        Repulsive(statistics_from="outliers")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # the compiler's own
+@pytest.mark.parametrize("batch", ["classes"], indirect=True)
+@pytest.mark.parametrize("statistics_from", ["all", "inliers"])
+def test_a_step_with_norms_is_one_compiled_graph(batch, execution, statistics_from):
+    def make():
+        torch.manual_seed(0)
+        modules = [
+            torch.nn.Sequential(torch.nn.Linear(2, 6), torch.nn.BatchNorm1d(6), torch.nn.Linear(6, 3)).double()
+            for _ in range(3)
+        ]
+        return Ensemble.from_modules(modules, taps=TAPS, execution=execution)
+
+    method = Repulsive(TERM, statistics_from=statistics_from)
+    compiled = torch.compile(method.__call__, fullgraph=True, backend="aot_eager")
+    plain, fast = make(), make()
+    for step_of_one, members in ((method, plain), (compiled, fast)):
+        with torch._dynamo.config.patch(trace_autograd_ops=True):
+            step = step_of_one(members, members.params(), batch, method.start(members), torch.Generator())
+        members.pull_back(members.params(), step.direction)
+    torch.testing.assert_close([p.grad for p in fast.parameters()], [p.grad for p in plain.parameters()])
+    torch.testing.assert_close(dict(fast.net.named_buffers()), dict(plain.net.named_buffers()))
+    assert fast.net[1].training

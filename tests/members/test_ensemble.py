@@ -189,3 +189,25 @@ def test_equal_members_are_found_wherever_they_stand():
 def test_modules_that_make_no_ensemble_are_refused(modules, message):
     with pytest.raises(InputError, match=message):
         Ensemble.from_modules(modules)
+
+
+@pytest.mark.parametrize(
+    ("make_net", "message"),
+    [
+        (nn.Linear(2, 2), "fresh network at every call, got a Linear; pass lambda"),
+        ("mlp", "got a str"),
+        (lambda: None, "return an nn.Module, got a NoneType"),
+    ],
+)
+def test_what_makes_no_networks_is_refused(make_net, message):
+    with pytest.raises(InputError, match=message):
+        Ensemble(make_net, 2)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "batch_size", "message"),
+    [([[0.0, 0.0]], 4, "tensor of inputs.*got a list"), (torch.zeros(3, 2), 0, "batch_size of at least 1, got 0")],
+)
+def test_what_cannot_be_predicted_on_is_refused(inputs, batch_size, message):
+    with pytest.raises(InputError, match=message):
+        Ensemble(lambda: nn.Linear(2, 2), 2).predict(inputs, batch_size)

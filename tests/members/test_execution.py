@@ -1,5 +1,7 @@
 """Vmapped or looped, an ensemble is M separate modules run one by one, to the rounding of float64."""
 
+import re
+
 import pytest
 import torch
 from torch import nn
@@ -223,7 +225,8 @@ def test_channels_last_changes_memory_alone(channels, execution):
     )
     torch.testing.assert_close(fast.logits, usual.logits)
     assert strides[0] == inputs.stride()
-    assert strides[-1] == (channels * 42, 1, channels * 7, channels)
+    looped = (channels * 42, 1, channels * 7, channels)
+    assert strides[-1] == (looped if execution == "loop" else inputs.stride())
 
 
 @pytest.mark.parametrize("execution", ["vmap", "loop"])
@@ -280,3 +283,24 @@ def test_a_network_must_return_one_tensor(execution):
 def test_unknown_executions_are_refused():
     with pytest.raises(InputError, match="expected one of auto, vmap, loop, got 'fast'"):
         Ensemble(mlp, 2, execution="fast")
+
+
+@pytest.mark.parametrize("execution", ["vmap", "loop"])
+@pytest.mark.parametrize("wrong", [torch.randn(6, 5), torch.randn(6, 4).double()], ids=["width", "dtype"])
+def test_inputs_that_no_member_takes_fail_with_the_networks_own_error(wrong, execution):
+    ensemble = Ensemble(mlp, 2, execution=execution)
+    with pytest.raises(RuntimeError) as alone:
+        ensemble.member(0)(wrong)
+    with pytest.raises(RuntimeError, match=re.escape(str(alone.value))) as caught:
+        ensemble(wrong)
+    assert not isinstance(caught.value, InputError)  # nothing about vmap, which is not to blame
+
+
+def test_looking_for_the_cause_of_an_error_leaves_statistics_alone():
+    def make():
+        return nn.Sequential(nn.BatchNorm1d(4), SignOf("item"))
+
+    ensemble = Ensemble(make, 2, execution="vmap")
+    with pytest.raises(InputError, match="cannot run vmapped"):
+        ensemble(torch.randn(6, 4) + 3)
+    assert (ensemble.net[0].running_mean[0] == ensemble.net[0].running_mean[1]).all()

@@ -126,3 +126,11 @@ def test_scores_without_an_order_are_refused_on_either_side(score, bad, complain
 def test_a_share_outside_its_range_is_refused(tpr):
     with pytest.raises(InputError, match="tpr must lie"):
         fpr_at_tpr(torch.tensor([1.0]), torch.tensor([2.0]), tpr)
+
+
+def test_arrays_and_lists_are_scores_at_their_full_precision():
+    close = [0.1, 0.1 + 1e-12], [0.1 + 2e-12, 0.1 + 3e-12]  # all equal in float32
+    assert auroc(*close) == auroc(*map(np.array, close)) == 1.0
+    assert auroc([1, 2], np.array([2, 3])) == 0.875
+    with pytest.raises(InputError, match="1 NaN of 2"):
+        auroc([0.0, float("nan")], [1.0])

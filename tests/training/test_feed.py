@@ -36,7 +36,7 @@ def test_every_kind_of_data_gives_the_same_batches_again_and_again(data):
     ("data", "message"),
     [
         (iter([(X, Y)]), "an iterator lasts one epoch"),
-        (TensorDataset(X, Y), r"once an epoch.*TensorDataset"),
+        (TensorDataset(X, Y), r"once an epoch.*got a TensorDataset; wrap a Dataset in one"),
         (3, "got a int"),
     ],
 )
@@ -50,6 +50,7 @@ def test_data_that_cannot_be_iterated_over_again_is_refused(data, message):
     [
         ((X, Y, Y), r"tuple of \(Tensor, Tensor, Tensor\)"),
         (X, "got Tensor"),
+        (X.numpy(), r"got ndarray; .*torch\.as_tensor"),
         ((X, Y[:5]), r"\(6, 1\) and targets \(5,\)"),
         ((X / 0, Y), r"inputs of a batch.*6 of 6"),
         (Batch(X, Y, outliers=X.log()), r"outliers of a batch.*1 of 6.*first at \[0, 0\]"),

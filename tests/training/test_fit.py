@@ -12,6 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from hecka.data.batches import Batches
 from hecka.errors import InputError, NonFiniteError
 from hecka.inference.independent import Independent
+from hecka.inference.repulsive import Repulsive
 from hecka.members.ensemble import Ensemble
 from hecka.outliers.border import Border
 from hecka.training import logbook
@@ -211,6 +212,15 @@ def test_precision_is_that_of_the_method_and_not_of_the_weights(train, precision
     [
         ({"epochs": 2, "steps": 3}, "either epochs or steps"),
         ({"epochs": 0}, "at least 1, got epochs=0"),
+        ({"epochs": 1.5}, "a whole number of at least 1, got epochs=1.5"),
+        ({"method": "repulsive"}, r"such as hecka\.Repulsive\(\).*got 'repulsive'"),
+        ({"method": Independent}, "got <class .*Independent'>; pass an instance"),
+        (
+            {"outliers": torch.zeros(5, 3)},
+            "outliers of .inputs, generator., got a Tensor; to draw 30 a step from a pool",
+        ),
+        ({"batch_size": 4, "data": (torch.zeros(12, 3), torch.arange(12) % 4)}, "labels from 0 to 2 for 3 outputs"),
+        ({"batch_size": 3, "method": Repulsive()}, r"at least 4, got 3 \(tap '2'\).*drop_last=True"),
         ({"steps": -1}, "got epochs=None and steps=-1"),
         ({"clip": 0.0}, "clip above 0"),
         ({"precision": "fp16"}, "'float32' or 'bf16', got 'fp16'"),

@@ -76,6 +76,8 @@ def test_unusable_optimizers_and_schedules_are_refused(make_members):
         make_optimizer(torch.optim.SGD(make_members().parameters(), lr=0.1), members)
     with pytest.raises(InputError, match="got float"):
         make_optimizer(lambda parameters: 0.1, members)
+    with pytest.raises(InputError, match="got str"):
+        make_optimizer("adam", members)
     with pytest.raises(InputError, match="trainable parameters"):
         make_optimizer(None, nn.ReLU())
     one, other = (make_optimizer(partial(torch.optim.SGD, lr=0.1), members) for _ in range(2))

@@ -33,8 +33,15 @@ def test_values_are_scored_by_the_squared_error_of_the_mean():
     assert validate(Fixed(outputs), feed) == {"validation_mse": 4.5}
 
 
+def test_plain_values_meet_one_output_a_row_as_in_training():
+    outputs = torch.tensor([[[1.0], [4.0]], [[3.0], [4.0]]])  # means 2 and 4
+    feed = Feed((torch.tensor([[0.0], [1.0]]), torch.tensor([5.0, 4.0])), "cpu", shuffle=False)
+    assert validate(Fixed(outputs), feed) == {"validation_mse": 4.5}  # every output with every value would give 3.5
+
+
 @pytest.mark.parametrize(
-    ("batches", "message"), [([], "got none"), ([(torch.zeros(2, 1), torch.zeros(2))], r"\(2, 1\).*got \(2,\)")]
+    ("batches", "message"),
+    [([], "got none"), ([(torch.zeros(2, 1), torch.zeros(2, 3))], r"targets' shape \(2, 3\), got \(2, 1\)")],
 )
 def test_unusable_validation_data_is_refused(batches, message):
     with pytest.raises(InputError, match=message):

@@ -43,6 +43,11 @@ def hyperspherical_energy(
     [7.967, 0.406]
     """
     check_energy(s, kind, eps_dist, eps_arc)
+    cosines = torch.as_tensor(cosines)
+    if cosines.dim() < 2 or cosines.shape[-1] != cosines.shape[-2]:
+        raise InputError(
+            f"hyperspherical_energy: expected the cosines of all pairs, (..., M, M), got {tuple(cosines.shape)}"
+        )
     return mean_over_pairs(pair_energy(cosines, s, kind, eps_dist, eps_arc))
 
 

@@ -26,8 +26,8 @@ from hecka.diversity.energy import (
 )
 from hecka.diversity.layer_weights import Weighting, layer_weights
 from hecka.errors import InputError
-from hecka.similarity.cka import gram_cosines, member_grams
-from hecka.similarity.kernels import Kernel, KernelName
+from hecka.similarity.cka import check_centering, gram_cosines, member_grams
+from hecka.similarity.kernels import Kernel, KernelName, as_kernel
 from hecka.types import Features
 
 
@@ -46,6 +46,10 @@ class PairTerm(ABC):
     weights: Weighting = "linear"
     normalize_weights: bool = True
     centering: Literal["both", "one-sided"] = "both"
+
+    def __post_init__(self) -> None:
+        as_kernel(self.kernel)
+        check_centering(self.centering)
 
     @abstractmethod
     def pairs(self, cosines: Tensor, batch: int) -> Tensor:
@@ -96,6 +100,7 @@ class HECKA(PairTerm):
     normalized: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_energy(self.s, self.kind, self.eps_dist, self.eps_arc)
 
     def pairs(self, cosines: Tensor, batch: int) -> Tensor:

@@ -43,7 +43,7 @@ def member_losses(logits: Tensor, targets: Tensor) -> Tensor:
             )
         losses = _cross_entropy(logits.flatten(0, -2), targets.expand(members, *targets.shape).flatten())
         return losses.reshape(members, -1).mean(-1)
-    outputs = _like(logits, targets)
+    outputs = like_targets(logits, targets)
     return (outputs - targets).square().flatten(1).mean(-1)
 
 
@@ -90,7 +90,7 @@ def _at_least_float32(logits: Tensor) -> Tensor:
     return logits.to(torch.promote_types(logits.dtype, torch.float32))
 
 
-def _like(logits: Tensor, targets: Tensor) -> Tensor:
+def like_targets(logits: Tensor, targets: Tensor) -> Tensor:
     """Outputs (M, B, ...) brought to the targets' shape: (B,) values may come from a network with one output (B, 1)."""
     if logits.shape[1:] == targets.shape:
         return logits

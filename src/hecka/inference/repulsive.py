@@ -16,14 +16,16 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from hecka.diversity.terms import HECKA
 from hecka.errors import InputError
 from hecka.inference.auto_gamma import AutoGamma, hold_anchor
 from hecka.inference.gradient import gradient
 from hecka.inference.likelihood import doubt, member_losses, trivial_loss
-from hecka.types import Batch, Features, Info, Members, Params, State, Step, Term
+from hecka.members.evaluation import evaluation_mode
+from hecka.types import Batch, Features, Info, Members, Output, Params, State, Step, Term
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,9 @@ class Repulsive:
         beta_in: weight of the mean cross-entropy; the number of members when None, so that each member learns as fast
             as it would alone.
         warmup: steps over which repulsion grows from 0.
+        statistics_from: what BatchNorm normalises by: ``"all"``, the batch of inliers and outliers together, as in the
+            paper; or ``"inliers"``, which never see an outlier: they are normalised as without any, and outliers by the
+            inliers' running statistics, as in evaluation.
         tolerance: for ``gamma="auto"``: what diversity may cost in inlier loss, as a fraction of the loss of a
             constant answer.
     """
@@ -51,9 +56,20 @@ class Repulsive:
     beta: float = 1.0
     beta_in: float | None = None
     warmup: int = 0
+    statistics_from: Literal["all", "inliers"] = "all"
     tolerance: float = 0.01
 
     def __post_init__(self) -> None:
+        for name, term in (("term", self.term), ("outlier_term", self.outlier_term or self.term)):
+            if isinstance(term, type) or not callable(term):
+                raise InputError(
+                    f"Repulsive: expected {name} to be a diversity term such as HECKA(), got {term!r}; "
+                    "its weight goes to gamma="
+                )
+        if self.statistics_from not in ("all", "inliers"):
+            raise InputError(
+                f"Repulsive: expected statistics_from to be 'all' or 'inliers', got {self.statistics_from!r}"
+            )
         if isinstance(self.gamma, str) and self.gamma != "auto":
             raise InputError(f"Repulsive: expected a number or 'auto' for gamma, got {self.gamma!r}")
         for name in ("gamma", "gamma_ood", "beta", "beta_in", "warmup"):
@@ -70,6 +86,8 @@ class Repulsive:
                 "Repulsive: gamma='auto' reads the price of repulsion off a member that feels none, but in a "
                 f"{type(members).__name__} all members share their trained weights; set gamma to a number, 0.2 to begin"
             )
+        if self.statistics_from == "inliers":
+            _check_running_statistics(members)
         device = next(iter(members.params().values())).device
         state = {"step": torch.zeros((), device=device)}
         return state | (AutoGamma(self.tolerance).start(device) if self.gamma == "auto" else {})
@@ -78,7 +96,7 @@ class Repulsive:
         self, members: Members, params: Params, batch: Batch, state: State, generator: torch.Generator
     ) -> Step:
         """The gradient of the repulsive loss."""
-        inliers, outliers = _run(members, params, batch)
+        inliers, outliers = _run(members, params, batch, self.statistics_from == "all")
         losses = member_losses(inliers[0], batch.targets)
         loss = losses.mean() * (len(losses) if self.beta_in is None else self.beta_in)
         info: Info = {"loss": losses.detach().mean()}
@@ -109,11 +127,13 @@ class Repulsive:
 
 
 def _run(
-    members: Members, params: Params, batch: Batch
+    members: Members, params: Params, batch: Batch, together: bool
 ) -> tuple[tuple[Tensor, Features], tuple[Tensor, Features] | None]:
-    """Logits and features of inliers and of outliers, from one pass over both."""
+    """Logits and features of inliers and of outliers, from one pass over both or from two."""
     if batch.outliers is None:
         return members.run(params, batch.inputs), None
+    if not together:
+        return members.run(params, batch.inputs), _run_unnoticed(members, params, batch.outliers)
     sizes = [len(batch.inputs), len(batch.outliers)]
     logits, features = members.run(params, torch.cat([batch.inputs, batch.outliers]))
     inlier_logits, outlier_logits = torch.split(logits, sizes, dim=1)
@@ -125,3 +145,23 @@ def _run(
         else:
             inliers[tap], outliers[tap] = zip(*(torch.split(one, sizes) for one in each), strict=True)
     return (inlier_logits, inliers), (outlier_logits, outliers)
+
+
+def _run_unnoticed(members: Members, params: Params, outliers: Tensor) -> Output:
+    """A pass that leaves no trace in the statistics of BatchNorm, and takes them from the inliers seen so far."""
+    assert isinstance(members, nn.Module)  # refused otherwise at the start
+    with evaluation_mode(members, _BatchNorm):
+        return members.run(params, outliers)
+
+
+def _check_running_statistics(members: Members) -> None:
+    if not isinstance(members, nn.Module):
+        raise InputError(
+            f"Repulsive: statistics_from='inliers' expected members that are an nn.Module, got {type(members).__name__}"
+        )
+    for name, module in members.named_modules():
+        if isinstance(module, _BatchNorm) and module.running_mean is None:
+            raise InputError(
+                f"Repulsive: statistics_from='inliers' expected BatchNorm with running statistics, "
+                f"got {name!r} without; use statistics_from='all'"
+            )

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from hecka.errors import InputError, nearest
 from hecka.members.ensemble import Ensemble
-from hecka.members.evaluation import evaluation_mode
+from hecka.members.evaluation import batches, evaluation_mode
 from hecka.scores.density import ClassGaussians, DensityPrediction
 from hecka.types import Members, Output
 
@@ -95,7 +95,7 @@ def _features(output: Output, tap: str) -> list[Tensor]:
 def _outputs(members: Members, inputs: Tensor, batch_size: int) -> Iterator[Output]:
     params = members.params()
     device = next(iter(params.values())).device
-    for batch in torch.split(inputs, batch_size):
+    for batch in batches(inputs, batch_size):
         yield members.run(params, batch.to(device))
 
 

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from hecka.errors import InputError
-from hecka.members.evaluation import evaluation_mode
+from hecka.members.evaluation import batches, evaluation_mode
 from hecka.members.execution import Execution, Mode, shared_names
 from hecka.members.taps import remove_hooks, resolve
 from hecka.scores.predictive import Prediction
@@ -60,9 +60,17 @@ class Ensemble(nn.Module):
         super().__init__()
         if members < 1:
             raise InputError(f"Ensemble: expected at least 1 member, got {members}")
+        if isinstance(make_net, nn.Module) or not callable(make_net):
+            raise InputError(
+                f"Ensemble: expected a function that makes a fresh network at every call, got a "
+                f"{type(make_net).__name__}; pass lambda: Net(...), or networks that exist to Ensemble.from_modules"
+            )
         with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
             torch.manual_seed(seed)
             nets = [make_net() for _ in range(members)]
+        for net in nets:
+            if not isinstance(net, nn.Module):
+                raise InputError(f"Ensemble: expected make_net to return an nn.Module, got a {type(net).__name__}")
         _check_alike(nets)
         _check_different(nets)
         self.members = members
@@ -115,7 +123,7 @@ class Ensemble(nn.Module):
         """What the members say of ``inputs``, in evaluation mode, batch after batch, without gradient."""
         device = next(self.parameters()).device
         with evaluation_mode(self):
-            logits = [self(batch.to(device)).logits for batch in torch.split(inputs, batch_size)]
+            logits = [self(batch.to(device)).logits for batch in batches(inputs, batch_size)]
         return Prediction(torch.cat(logits, dim=1))
 
     def member(self, index: int) -> nn.Module:

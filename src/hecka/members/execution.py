@@ -74,11 +74,20 @@ class Execution:
         except HeckaError:
             raise
         except RuntimeError as error:
+            self._run_first_alone(params, buffers, inputs)
             raise InputError(
                 f"execution: {type(self.net).__name__}'s forward cannot run vmapped ({error}); "
                 "use execution='loop', which runs any network"
             ) from error
         return Output(logits, features)
+
+    def _run_first_alone(self, params: Params, buffers: Params, inputs: Tensor) -> None:
+        """Raise what the network itself raises: inputs of another shape or dtype are not the fault of vmap."""
+        self.recorder.clear()
+        with torch.no_grad():
+            weights = {name: tensor[0] for name, tensor in params.items()}
+            own = {name: tensor[0].clone() for name, tensor in buffers.items()}  # statistics stay as they are
+            self._one(weights, own, inputs)
 
     def _loop(self, params: Params, buffers: Params, inputs: Tensor) -> Output:
         # unbind, not indexing: its backward is ONE stack of the members' gradients.

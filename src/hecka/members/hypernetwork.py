@@ -25,7 +25,7 @@ from torch import Tensor, nn
 
 from hecka.errors import InputError, nearest
 from hecka.members.ensemble import Ensemble
-from hecka.members.evaluation import evaluation_mode
+from hecka.members.evaluation import batches, evaluation_mode
 from hecka.members.execution import Execution, Mode
 from hecka.members.generators import Generator, LayerGenerator
 from hecka.members.taps import remove_hooks
@@ -141,8 +141,8 @@ class Hypernetwork(nn.Module):
         """What the fixed evaluation members say of ``inputs``, batch after batch, without gradient."""
         with evaluation_mode(self):
             params = self.generate(self.latents)
-            batches = torch.split(inputs, batch_size)
-            logits = [self.run(params, batch.to(self.latents.device)).logits for batch in batches]
+            device = self.latents.device
+            logits = [self.run(params, batch.to(device)).logits for batch in batches(inputs, batch_size)]
         return Prediction(torch.cat(logits, dim=1))
 
     @torch.no_grad()

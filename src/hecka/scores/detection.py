@@ -17,11 +17,16 @@ place in an order and is refused.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from hecka.errors import InputError
+
+Scores: TypeAlias = Tensor | ArrayLike
+"""One number for each example, (N,): a tensor, an array or a list."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +41,7 @@ class ROC:
     true_positive_rate: Tensor
 
 
-def roc_curve(inlier_scores: Tensor, outlier_scores: Tensor) -> ROC:
+def roc_curve(inlier_scores: Scores, outlier_scores: Scores) -> ROC:
     """The share of inliers and of outliers at or above each distinct score.
 
     Args:
@@ -50,12 +55,12 @@ def roc_curve(inlier_scores: Tensor, outlier_scores: Tensor) -> ROC:
     thresholds, false_positives, true_positives = _counts(inlier_scores, outlier_scores)
     return ROC(
         torch.cat([thresholds.new_tensor([torch.inf]), thresholds]),
-        false_positives.double() / len(inlier_scores),
-        true_positives.double() / len(outlier_scores),
+        false_positives.double() / false_positives[-1],
+        true_positives.double() / true_positives[-1],
     )
 
 
-def auroc(inlier_scores: Tensor, outlier_scores: Tensor) -> float:
+def auroc(inlier_scores: Scores, outlier_scores: Scores) -> float:
     """Area under the ROC curve: the chance that an outlier scores above an inlier, ties counted half.
 
     Args:
@@ -68,10 +73,10 @@ def auroc(inlier_scores: Tensor, outlier_scores: Tensor) -> float:
     _, false_positives, true_positives = _counts(inlier_scores, outlier_scores)
     # Trapezoids over whole counts: twice the number of ordered pairs, exact in int64 up to 4e18.
     twice_pairs = (false_positives.diff() * (true_positives[1:] + true_positives[:-1])).sum()
-    return int(twice_pairs) / (2 * len(inlier_scores) * len(outlier_scores))
+    return int(twice_pairs) / (2 * int(false_positives[-1]) * int(true_positives[-1]))
 
 
-def aupr(inlier_scores: Tensor, outlier_scores: Tensor) -> float:
+def aupr(inlier_scores: Scores, outlier_scores: Scores) -> float:
     """Average precision with outliers as positives: ``sum_k (R_k - R_{k-1}) P_k``.
 
     It depends on how many outliers there are to an inlier; a blind guess scores that share.
@@ -85,10 +90,10 @@ def aupr(inlier_scores: Tensor, outlier_scores: Tensor) -> float:
     """
     _, false_positives, true_positives = _counts(inlier_scores, outlier_scores)
     precision = true_positives[1:].double() / (true_positives + false_positives)[1:]
-    return float((true_positives.diff() * precision).sum()) / len(outlier_scores)
+    return float((true_positives.diff() * precision).sum()) / int(true_positives[-1])
 
 
-def fpr_at_tpr(inlier_scores: Tensor, outlier_scores: Tensor, tpr: float = 0.95) -> float:
+def fpr_at_tpr(inlier_scores: Scores, outlier_scores: Scores, tpr: float = 0.95) -> float:
     """Share of inliers called outliers at the highest threshold that finds ``tpr`` of the outliers.
 
     Outliers are the positives here.  Parts of the literature call the inliers positive; that gives another
@@ -109,7 +114,7 @@ def fpr_at_tpr(inlier_scores: Tensor, outlier_scores: Tensor, tpr: float = 0.95)
     return float(curve.false_positive_rate[first])
 
 
-def _counts(inlier_scores: Tensor, outlier_scores: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _counts(inlier_scores: Scores, outlier_scores: Scores) -> tuple[Tensor, Tensor, Tensor]:
     """K falling distinct scores; K + 1 counts of inliers and of outliers at or above them, from 0."""
     inliers = _checked(inlier_scores, "inlier")
     outliers = _checked(outlier_scores, "outlier")
@@ -122,7 +127,9 @@ def _counts(inlier_scores: Tensor, outlier_scores: Tensor) -> tuple[Tensor, Tens
     return scores[group_ends], torch.cat([none, false_positives]), torch.cat([none, true_positives])
 
 
-def _checked(scores: Tensor, which: str) -> Tensor:
+def _checked(scores: Scores, which: str) -> Tensor:
+    if not isinstance(scores, Tensor):
+        scores = torch.as_tensor(scores, dtype=torch.float64)  # arrays and lists, at full precision
     if scores.ndim != 1 or len(scores) == 0:
         raise InputError(
             f"detection: {which} scores must be one-dimensional and not empty, got {tuple(scores.shape)}; "

@@ -44,7 +44,7 @@ def cka(
     >>> round(cka(x, 3 * x.flip(1)).item(), 4)  # neither scale nor the order of features matters
     1.0
     """
-    how = _centering(centering, unbiased)
+    how = check_centering(centering, unbiased)
     views = {"x": torch.as_tensor(x), "y": torch.as_tensor(y)}
     for name, view in views.items():
         if view.dim() != 2:
@@ -72,7 +72,7 @@ def pairwise_cka(
     >>> pairwise_cka(torch.randn(3, 20, 4, 5, 5)).shape
     torch.Size([3, 3])
     """
-    return gram_cosines(member_grams(features, kernel), _centering(centering, unbiased))
+    return gram_cosines(member_grams(features, kernel), check_centering(centering, unbiased))
 
 
 class CKAGrid:
@@ -138,7 +138,8 @@ def check_batch(size: int, tap: str) -> None:
     """Refuse a batch on which CKA says nothing."""
     if size < SMALLEST_BATCH:
         raise InputError(
-            f"cka: features need a batch of at least {SMALLEST_BATCH}, got {size} (tap {tap!r}); use a larger batch"
+            f"cka: features need a batch of at least {SMALLEST_BATCH}, got {size} (tap {tap!r}); use a larger "
+            "batch, make more outliers, or leave out an epoch's last batch: hecka.Batches(..., drop_last=True)"
         )
 
 
@@ -219,7 +220,8 @@ class _GramCosines(torch.autograd.Function):
         return (weights @ vectors).unflatten(-1, (count, count)), None
 
 
-def _centering(centering: str, unbiased: bool) -> Centering:
+def check_centering(centering: str, unbiased: bool = False) -> Centering:
+    """The centring that two arguments ask for."""
     if centering not in ("both", "one-sided"):
         raise InputError(f"cka: expected centering 'both' or 'one-sided', got {centering!r}")
     if unbiased and centering == "one-sided":

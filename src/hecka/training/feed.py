@@ -43,9 +43,12 @@ class Feed:
                 "which makes its own batches; set the size there"
             )
         elif isinstance(data, Iterator) or not isinstance(data, Iterable):
+            remedy = (
+                "an iterator lasts one epoch, pass a list" if isinstance(data, Iterator) else "wrap a Dataset in one"
+            )
             raise InputError(
                 "fit: expected data that can be iterated over once an epoch: (inputs, targets), Batches or a "
-                f"DataLoader, got a {type(data).__name__}; an iterator lasts one epoch, pass a list"
+                f"DataLoader, got a {type(data).__name__}; {remedy}"
             )
         self.data = data
         self.device = device
@@ -89,7 +92,7 @@ def _checked(item: Any) -> Batch:
     if not isinstance(item, Batch):
         raise InputError(
             f"fit: expected data to give pairs of tensors (inputs, targets) or Batch, got {_kind(item)}; "
-            "wrap a Dataset in a DataLoader"
+            "wrap a Dataset in a DataLoader, and arrays in torch.as_tensor"
         )
     if len(item.inputs) != len(item.targets):
         raise InputError(

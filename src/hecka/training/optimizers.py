@@ -43,10 +43,10 @@ def make_optimizer(choice: OptimizerChoice, members: nn.Module) -> Optimizer:
     if choice is None:
         fused = trainable[0].device.type in ("cpu", "cuda")  # one kernel for all tensors; not everywhere there
         return torch.optim.AdamW(trainable, lr=1e-3, fused=fused)
-    optimizer = choice if isinstance(choice, Optimizer) else choice(trainable)
+    optimizer = choice(trainable) if callable(choice) else choice
     if not isinstance(optimizer, Optimizer):
         raise InputError(
-            f"fit: expected optimizer= to make a torch.optim.Optimizer, got {type(optimizer).__name__}; "
+            f"fit: expected optimizer= to be or to make a torch.optim.Optimizer, got {type(optimizer).__name__}; "
             "pass for example functools.partial(torch.optim.AdamW, lr=0.01)"
         )
     known = {id(parameter) for parameter in trainable}

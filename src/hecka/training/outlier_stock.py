@@ -31,6 +31,12 @@ class OutlierStock:
     parts: list[Tensor] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        if not (self.outliers is None or callable(self.outliers)):
+            raise InputError(
+                "fit: expected outliers= to make outliers of (inputs, generator), got "
+                f"a {type(self.outliers).__name__}; to draw 30 a step from a pool of them, pass "
+                "lambda inputs, generator: pool[torch.randint(len(pool), (30,), generator=generator)]"
+            )
         if self.steps < 1:
             raise InputError(f"fit: expected outlier_steps of at least 1, got {self.steps}")
 

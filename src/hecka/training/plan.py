@@ -36,9 +36,16 @@ class Plan:
     device: torch.device
 
     def __post_init__(self) -> None:
-        if (self.epochs is None) == (self.steps is None) or (self.epochs or self.steps or 0) < 1:
+        if isinstance(self.method, type) or not (callable(self.method) and hasattr(self.method, "start")):
             raise InputError(
-                f"fit: expected either epochs or steps, at least 1, got epochs={self.epochs} and steps={self.steps}"
+                f"fit: expected a method such as hecka.Repulsive() or hecka.Independent(), got {self.method!r}; "
+                "pass an instance of one, with its settings"
+            )
+        length = self.steps if self.epochs is None else self.epochs
+        if (self.epochs is None) == (self.steps is None) or not isinstance(length, int) or length < 1:
+            raise InputError(
+                "fit: expected either epochs or steps, a whole number of at least 1, "
+                f"got epochs={self.epochs} and steps={self.steps}"
             )
         if self.clip is not None and not self.clip > 0:
             raise InputError(f"fit: expected clip above 0, or None for no clipping, got {self.clip}")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from torch import Tensor
 
 from hecka.errors import InputError
+from hecka.inference.likelihood import is_classification, like_targets
 from hecka.scores.accuracy import accuracy, nll
-from hecka.scores.predictive import Prediction
+from hecka.scores.predictive import Prediction, Regression
 from hecka.training.feed import Feed
 from hecka.types import Members
 
@@ -29,12 +30,7 @@ def validate(members: Members, feed: Feed) -> dict[str, float]:
 
 
 def _scores(answer: Prediction, targets: Tensor) -> dict[str, float]:
-    if not targets.is_floating_point():
+    if is_classification(targets):
         return {"accuracy": accuracy(answer.logits, targets), "nll": nll(answer.logits, targets)}
-    mean = answer.regression.mean
-    if mean.shape != targets.shape:
-        raise InputError(
-            f"fit: expected validation targets {tuple(mean.shape)}, like the networks' outputs, "
-            f"got {tuple(targets.shape)}; reshape the targets"
-        )
+    mean = Regression(like_targets(answer.logits, targets)).mean
     return {"mse": float((mean - targets).square().mean())}
