@@ -16,6 +16,7 @@ COMMANDS = {
     "train": "train by a recipe of the paper's tables, or a network of your own",
     "evaluate": "score a trained run: accuracy, calibration, outliers, similarity of members",
     "reproduce": "the figures and tables of the paper",
+    "data": "the data sets: list, fetch, check, make, look at",
     "bench": "what training steps cost against the obvious alternatives",
 }
 

@@ -61,17 +61,25 @@ def describe(name: str) -> dict[str, str]:
         + f", each {' x '.join(map(str, dataset.shape))}",
         "classes": ", ".join(dataset.classes) or f"the lines of {dataset.class_list}",
         "whitening": f"mean {dataset.whitening.mean}, std {dataset.whitening.std}",
-        "download": _download_size(dataset),
+        "download": "; ".join(
+            [download_size(dataset), *(f"made by `{part.made_by}`" for part in dataset.whole_parts if part.made_by)]
+        ),
         "licence": dataset.licence,
         "citation": dataset.citation,
     }
 
 
-def _download_size(dataset: DataSet) -> str:
+def download_size(dataset: DataSet) -> str:
+    """What has to come over the net.
+
+    >>> download_size(find("mnist")), download_size(find("ambiguous-mnist")), download_size(find("digits"))
+    ('11.6 MB', 'of unknown size', 'none')
+    """
     sizes = [file.size for file in dataset.files if file.urls]
-    known = sum(size or 0 for size in sizes) / 1e6
-    download = f"{known:.1f} MB" + (", and files of unknown size" if None in sizes else "") if sizes else "none"
-    return "; ".join([download, *(f"made by `{part.made_by}`" for part in dataset.whole_parts if part.made_by)])
+    known = [f"{sum(size for size in sizes if size) / 1e6:.1f} MB"] if any(sizes) else []
+    if None in sizes:
+        known.append("files of unknown size" if known else "of unknown size")
+    return ", and ".join(known) or "none"
 
 
 def spaced(count: int) -> str:

@@ -45,12 +45,19 @@ def broken_images(draws: Draws, images: Tensor) -> Tensor:
     count = len(images)
     inverted, erased, first = (draws.coin(count, CHANGE) for _ in range(3))
     images = torch.where(inverted, -images, images)
-    box = random_boxes(draws, draws.uniform(count, 1, low=ERASED[0], high=ERASED[1]), images) & erased
-    value = draws.whole(count, 1, 1, 1, low=-1, high=1).to(images.dtype)
+    box, value = random_erasure(draws, images)
+    box = box & erased
     images = torch.where(box & first, value, images)
     images = warp(images, random_view(draws, images), random_fill(draws, images), random_bend(draws, images))
     images = draws.sometimes(images, CHANGE, lambda some: random_blur(draws, some))
     return torch.where(box & ~first, value, images)
+
+
+def random_erasure(draws: Draws, images: Tensor) -> tuple[Tensor, Tensor]:
+    """For each image a box (N, 1, H, W), and what it is erased to, white, grey or black (N, 1, 1, 1)."""
+    count = len(images)
+    box = random_boxes(draws, draws.uniform(count, 1, low=ERASED[0], high=ERASED[1]), images)
+    return box, draws.whole(count, 1, 1, 1, low=-1, high=1).to(images.dtype)
 
 
 def random_view(draws: Draws, images: Tensor) -> Tensor:

@@ -47,24 +47,26 @@ def noise_images(draws: Draws, count: int, channels: int, height: int, width: in
 
     mixed, images = [], []
     for kind, plane_size, size in zip(KINDS, plane_sizes, same_sizes, strict=True):
-        planes = _contrasted(draws, kind(draws, plane_size + size * channels, height, width))
+        planes = contrasted(draws, kind(draws, plane_size + size * channels, height, width))
         mixed.append(planes[:plane_size])
         images.append(planes[plane_size:].view(size, channels, height, width))
     one_kind = torch.cat(images)
     one_kind = torch.where(draws.coin(len(one_kind), REPEATED), one_kind[:, :1], one_kind)
     many_kinds = torch.cat(mixed)[plane_index].view(mixed_size, channels, height, width)
     noise = torch.cat([many_kinds, one_kind])[image_index]
-    return draws.sometimes(noise, BOXES, lambda some: _boxed(draws, some))
+    return draws.sometimes(noise, BOXES, lambda some: boxed(draws, some))
 
 
-def _contrasted(draws: Draws, planes: Tensor) -> Tensor:
+def contrasted(draws: Draws, planes: Tensor) -> Tensor:
+    """Each of ``planes`` (N, H, W) with a contrast, a brightness and a polarity of its own."""
     contrast = draws.uniform(len(planes), 1, 1, low=CONTRAST)
     brightness = draws.uniform(len(planes), 1, 1, low=-1.0) * (1 - contrast)
     polarity = draws.coin(len(planes), 0.5)[:, 0]
     return torch.where(polarity, contrast, -contrast) * planes + brightness
 
 
-def _boxed(draws: Draws, images: Tensor) -> Tensor:
+def boxed(draws: Draws, images: Tensor) -> Tensor:
+    """Each of ``images`` (N, C, H, W) with one to ``MOST_BOXES`` boxes thresholded to black and white."""
     count = len(images)
     number = draws.whole(count, 1, low=1, high=MOST_BOXES)
     drawn = torch.arange(MOST_BOXES, device=images.device) < number
