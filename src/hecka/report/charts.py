@@ -46,11 +46,13 @@ def entropy_chart(
     return frame.chart(about, marks)
 
 
-def curves_chart(x: Axis, y: Axis, curves: Mapping[int, Sequence[Point]], about: str, diagonal: bool = False) -> Markup:
-    """One line for the points of every series, by its number."""
+def curves_chart(
+    x: Axis, y: Axis, curves: Mapping[int, Sequence[Point]], about: str, guide: Sequence[Point] = ()
+) -> Markup:
+    """One line for the points of every series, by its number, and a dashed one to compare them with."""
     frame = Frame(x, y)
-    guide = [frame.line(DIAGONAL, "guide")] if diagonal else []
-    return frame.chart(about, [*guide, *(frame.line(points, series(index)) for index, points in curves.items())])
+    lines = [frame.line(points, series(index)) for index, points in curves.items()]
+    return frame.chart(about, [*([frame.line(guide, "guide")] if guide else []), *lines])
 
 
 CELLS, NAMES, BAR = 230, 84, 26  # pixels of the square, of the names beside and below it, of the scale
@@ -84,7 +86,7 @@ def _scale() -> list[Markup]:
     height = CELLS / steps
     marks = [_cell(left, CELLS - (step + 1) * height, 10, height + 0.5, (step + 0.5) / steps) for step in range(steps)]
     ends = [(0.0, "0"), (0.5, "0.5"), (1.0, "1")]
-    return [*marks, *(text(left + 14, 9 + (1 - value) * (CELLS - 9), label, "start") for value, label in ends)]
+    return [*marks, *(text(left + 14, 12 + (1 - value) * (CELLS - 12), label, "start") for value, label in ends)]
 
 
 def _cell(x: float, y: float, width: float, height: float, number: float) -> Markup:

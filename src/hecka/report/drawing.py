@@ -65,7 +65,7 @@ def round_axis(label: str, values: Iterable[float]) -> Axis:
     step = next(size * power for size in (1, 2, 5, 10) if size * power >= rough * 0.999)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)  # 0.3 / 0.1 is not quite 3
     ticks = [index * step for index in range(first, last + 1)]
-    return Axis(label, ticks[0], ticks[-1], [(tick, f"{tick:.4g}") for tick in ticks])
+    return Axis(label, min(low, ticks[0]), max(high, ticks[-1]), [(tick, f"{tick:.4g}") for tick in ticks])
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,9 @@ class Frame:
         middle = (TOP + bottom) / 2
         turned = {"class": "name", "x": -middle, "y": 11, "text-anchor": "middle", "transform": "rotate(-90)"}
         named = {"class": "name", "x": (LEFT + right) / 2, "y": HEIGHT - 6, "text-anchor": "middle"}
-        return [*marks, element("text", named, self.x.label), element("text", turned, self.y.label)]
+        if self.y.label:
+            marks.append(element("text", turned, self.y.label))
+        return [*marks, element("text", named, self.x.label)]
 
 
 def picture(about: str, width: float, height: float, marks: Sequence[Markup]) -> Markup:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from importlib.resources import files
 from typing import NamedTuple
 
+from hecka.data.catalogue import spaced
 from hecka.report.markup import Markup, element, joined
 from hecka.report.page_examples import examples
 from hecka.report.page_pictures import entropies, reliabilities, roc_curves, similarities, trainings
@@ -73,7 +74,7 @@ def sections(runs: Sequence[ReportedRun]) -> list[Section]:
             "Entropy",
             "How unsure is it, and of what?",
             "What it knows should lie on the left, at no doubt; what it has never seen on the right, where it would be "
-            "guessing. The height is the square root of the share; dotted lines are medians.",
+            "guessing. Heights are on a square-root scale; dotted lines are medians.",
             entropies(runs),
         ),
         Section(
@@ -93,8 +94,8 @@ def sections(runs: Sequence[ReportedRun]) -> list[Section]:
         Section(
             "Diversity",
             "Do its members see the data differently?",
-            "Linear unbiased CKA of every layer of one member with every layer of another, averaged over pairs. Dark "
-            "is different, which is what makes members worth having; bright is alike.",
+            "How alike one member's layers (rows) are to another's (columns): linear unbiased CKA, averaged over "
+            "pairs. Dark is different, which is what makes members worth having; bright is alike.",
             similarities(runs),
         ),
         Section(
@@ -115,14 +116,16 @@ def _summary(runs: Sequence[ReportedRun]) -> Markup:
     lines = []
     for run in runs:
         test, found = run.evaluation["inliers"], ", ".join(run.outliers) or "no outliers"
-        count = run.evaluation["members"]
+        count, seconds = run.evaluation["members"], run.evaluation["seconds"]["train"]
+        took = "" if seconds is None else f" in {_duration(seconds)}"
+        how = f"{run.config['device']}; {spaced(run.config['parameters'])} parameters"
         lines.append(
             element(
                 "li",
                 None,
                 element("strong", None, run.name),
-                f": {count} {'networks' if count > 1 else 'network'} trained on {run.inliers}; tested on "
-                f"{test['examples']} of its images, and on outliers that were never seen: {found}.",
+                f": {count} {'networks' if count > 1 else 'network'} trained on {run.inliers}{took} ({how}); tested on "
+                f"{spaced(test['examples'])} of its images, and on outliers that were never seen: {found}.",
             )
         )
     lead = "A network should be right about what it knows, and unsure of what it does not. This page shows both."
@@ -155,6 +158,10 @@ def _footer(runs: Sequence[ReportedRun]) -> str:
         ", ".join(f"{name} {version}" for name, version in run.config["versions"].items()) for run in runs
     )
     return f"Written by hecka report from the files of the runs; they were made by {' and by '.join(versions)}."
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 def _anchor(name: str) -> str:

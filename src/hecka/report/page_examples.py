@@ -60,7 +60,7 @@ def _card(image: NDArray[np.uint8], probs: NDArray[np.floating[Any]], label: int
 
 
 def _guess(name: str, share: float) -> str:
-    return f"{name} {100 * share:.0f} %"
+    return f"{name} {100 * share:.0f}\u202f%"
 
 
 def data_uri(image: NDArray[np.uint8]) -> str:

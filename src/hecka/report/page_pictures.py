@@ -8,15 +8,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import torch
 
-from hecka.report.charts import curves_chart, entropy_chart, reliability_chart, similarity_chart
-from hecka.report.drawing import SHARES, Axis, Point, round_axis, series, shares_axis
-from hecka.report.markup import Markup, element
+from hecka.report.charts import ROOT_TICKS, curves_chart, entropy_chart, reliability_chart, similarity_chart
+from hecka.report.drawing import Axis, Point, round_axis, series, shares_axis
+from hecka.report.markup import Markup, element, joined
 from hecka.report.page_tables import percent
 from hecka.report.reported_run import INLIERS, SCORE_NAMES, ReportedRun, outlier_sets
 from hecka.scores.detection import roc_curve
 
 DOTS = 300  # steps along an axis of a curve that an eye can tell apart
 OUTLIER, FIRST_PART, FURTHER_PARTS = 1, 0, 2  # outliers are red in every panel
+BLIND = [(step / 50, step / 50) for step in range(51)]  # a curve, for one axis is not straight
 UNDRAWN = {"epoch", "step", "seconds"}
 CURVES = {
     "loss": "Cross-entropy on the training data: it should fall, and settle.",
@@ -34,7 +35,7 @@ CURVES = {
 
 def figure(title: str, picture: Markup, sentence: str, legend: Markup | None = None) -> Markup:
     """A picture, its title, its legend, and the sentence that says what to see in it."""
-    return element("figure", None, element("h3", None, title), picture, legend, element("figcaption", None, sentence))
+    return element("figure", None, element("h4", None, title), picture, legend, element("figcaption", None, sentence))
 
 
 def legend(entries: Mapping[str, str]) -> Markup:
@@ -45,61 +46,67 @@ def legend(entries: Mapping[str, str]) -> Markup:
 
 def reliabilities(runs: Sequence[ReportedRun]) -> Markup:
     """A reliability diagram for each run."""
-    entries = {"accuracy": f"box {series(0)}", "share of all examples": "share", "what would be right": "guide"}
+    entries = {"accuracy": f"box {series(0)}", "share of all examples": "share", "confidence = accuracy": "guide"}
     panels = []
     for run in runs:
-        error = run.evaluation["scores"]["ece"]
-        bins = run.evaluation["reliability"]
-        gap = sum(row["examples"] * (row["accuracy"] - row["confidence"]) for row in bins if row["examples"])
-        lean = "less sure than it could be" if gap > 0 else "surer than it should be"
-        sentence = f"Confidence and accuracy are {percent(error)} apart on average (ECE); on the whole it is {lean}."
+        error, bins = run.evaluation["scores"]["ece"], run.evaluation["reliability"]
+        lean = sum(row["examples"] * (row["accuracy"] - row["confidence"]) for row in bins if row["examples"])
+        sentence = (
+            f"Confidence and accuracy are {100 * error:.1f} percentage points apart on average (ECE {error:.4f}); "
+            f"on the whole it is {'less sure than it could be' if lean > 0 else 'surer than it should be'}."
+        )
         panels.append(figure(run.name, reliability_chart(bins, f"{run.name}: {sentence}"), sentence, legend(entries)))
     return grid(panels)
 
 
 def entropies(runs: Sequence[ReportedRun]) -> Markup:
-    """Histograms of predictive entropy: a panel for each set of outliers and run."""
-    classes = max(len(run.config["classes"]) for run in runs)
-    top = math.log(classes)
-    axis = Axis("entropy in nats", 0.0, top, [(0, "0: sure"), (top / 2, f"{top / 2:.2f}"), (top, f"ln {classes}")])
-    panels = []
-    for name in outlier_sets(runs):
-        for run in runs:
-            found = run.detection(name, "entropy")
-            if found is None:
-                continue
-            sets = run.inlier_parts() | {f"{name} (never seen)": run.scores(name, "entropy")}
-            styles = _set_styles(list(sets))
-            medians = ", ".join(f"{np.median(values):.2f} on {each}" for each, values in sets.items())
-            sentence = (
-                f"Median entropy {medians}. Outliers are the less sure in {percent(found['auroc'])} of all pairs."
-            )
-            chart = entropy_chart(sets, styles, axis, f"{run.name}: {sentence}")
-            panels.append(figure(run.name, chart, sentence, legend({each: f"box {styles[each]}" for each in sets})))
-    return grid(panels)
+    """Histograms of predictive entropy: for each set of outliers a row with a panel for each run."""
+    top = math.log(max(len(run.config["classes"]) for run in runs))
+    ticks = [(0.0, "0: sure"), (top / 2, f"{top / 2:.2f}"), (top, f"{top:.2f}: guesses")]
+    axis = Axis("entropy in nats", 0.0, top, ticks)
+    return joined(
+        *(
+            grid([_entropy_panel(run, name, axis) for run in runs if name in run.outliers], f"Against {name}")
+            for name in outlier_sets(runs)
+        )
+    )
+
+
+def _entropy_panel(run: ReportedRun, name: str, axis: Axis) -> Markup:
+    sets = run.inlier_parts() | {f"{name} (never seen)": run.scores(name, "entropy")}
+    styles = _set_styles(list(sets))
+    medians = ", ".join(f"{np.median(values):.2f} on {each}" for each, values in sets.items())
+    share = percent(run.outliers[name]["entropy"]["auroc"])
+    sentence = f"Median entropy {medians}. The outlier has more in {share} of all pairs with an inlier (AUROC)."
+    chart = entropy_chart(sets, styles, axis, f"{run.name}: {sentence}")
+    return figure(run.name, chart, sentence, legend({each: f"box {styles[each]}" for each in sets}))
 
 
 def roc_curves(runs: Sequence[ReportedRun]) -> Markup:
-    """ROC curves: a panel for each set of outliers and score, a line for each run."""
-    alarms = Axis("inliers called outliers", 0.0, 1.0, SHARES)
-    panels = []
-    for name in outlier_sets(runs):
-        for score, called in SCORE_NAMES.items():
-            curves, entries, best = {}, {}, ("", 0.0)
-            for index, run in enumerate(runs):
-                found = run.detection(name, score)
-                if found is None:
-                    continue
-                curves[index] = _roc_points(run, name, score)
-                entries[f"{run.name}: AUROC {percent(found['auroc'])}"] = series(index)
-                best = max(best, (run.name, found["auroc"]), key=lambda each: each[1])
-            if not curves:
-                continue
-            lead = f"{best[0]} has the largest area" if len(curves) > 1 else "The area under the line is the AUROC"
-            sentence = f"{lead}, {percent(best[1])}; the dashed diagonal is blind guessing."
-            chart = curves_chart(alarms, shares_axis("outliers found"), curves, f"{name} by {called}: {sentence}", True)
-            panels.append(figure(f"{name}, by {called}", chart, sentence, legend(entries)))
-    return grid(panels)
+    """ROC curves: for each set of outliers a row with a panel for each score, and a line for each run."""
+    return joined(
+        *(
+            grid([_roc_panel(runs, name, score) for score in SCORE_NAMES], f"Finding {name}")
+            for name in outlier_sets(runs)
+        )
+    )
+
+
+def _roc_panel(runs: Sequence[ReportedRun], name: str, score: str) -> Markup | None:
+    found = {index: each for index, run in enumerate(runs) if (each := run.detection(name, score)) is not None}
+    if not found:
+        return None
+    best = max(found, key=lambda index: found[index]["auroc"])
+    sentence = (
+        f"{runs[best].name + ' ranks best: ' if len(found) > 1 else ''}an outlier scores above an inlier in "
+        f"{percent(found[best]['auroc'])} of all pairs (AUROC); the dashed line is blind guessing."
+    )
+    alarms = Axis("inliers called outliers (square-root scale)", 0.0, 1.0, ROOT_TICKS, root=True)
+    curves = {index: _roc_points(runs[index], name, score) for index in found}
+    title = f"by {SCORE_NAMES[score]}"
+    chart = curves_chart(alarms, shares_axis("outliers found"), curves, f"{name} {title}: {sentence}", BLIND)
+    entries = {f"{runs[index].name}: {percent(each['auroc'])}": series(index) for index, each in found.items()}
+    return figure(title, chart, sentence, legend(entries))
 
 
 def similarities(runs: Sequence[ReportedRun]) -> Markup:
@@ -138,9 +145,11 @@ def trainings(runs: Sequence[ReportedRun]) -> Markup:
     return grid(panels)
 
 
-def grid(panels: Sequence[Markup]) -> Markup:
-    """Panels side by side as far as the page is wide; nothing where there is none."""
-    return element("div", {"class": "grid"}, *panels) if panels else Markup("")
+def grid(panels: Sequence[Markup | None], title: str = "") -> Markup:
+    """Panels side by side as far as the page is wide, below their common title; nothing where there is none."""
+    if not any(panels):
+        return Markup("")
+    return joined(element("h3", None, title) if title else None, element("div", {"class": "grid"}, *panels))
 
 
 def _set_styles(names: Sequence[str]) -> dict[str, str]:

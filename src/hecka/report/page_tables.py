@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from hecka.data.catalogue import spaced
 from hecka.report.markup import Markup, element, joined
 from hecka.report.reported_run import SCORE_NAMES, ReportedRun, outlier_sets
 
@@ -32,13 +33,6 @@ SCORES: dict[str, tuple[Cell, str]] = {
         lambda run: "-" if run.evaluation["cka"] is None else f"{run.evaluation['cka']['mean']:.3f}",
         "How alike two members see the test set, mean over layers; 1 is alike, 0 unrelated.",
     ),
-    "members": (lambda run: str(run.evaluation["members"]), "How many networks answer together."),
-    "parameters": (
-        lambda run: f"{run.config['parameters']:,}".replace(",", "\u202f"),
-        "Trained numbers: of one member, or of the whole generator where that makes the members.",
-    ),
-    "training": (lambda run: _duration(run.evaluation["seconds"]["train"]), "Time that training took."),
-    "on": (lambda run: str(run.config["device"]), "The device it ran on."),
 }
 
 DETECTION = {
@@ -65,7 +59,7 @@ def detection_table(runs: Sequence[ReportedRun]) -> Markup:
                 found = run.detection(name, score)
                 if found is not None:
                     numbers = [percent(found[key]) for key, _ in DETECTION.values()]
-                    count = f"{run.outliers[name]['examples']:,}".replace(",", "\u202f")
+                    count = spaced(run.outliers[name]["examples"])
                     rows.append([name, run.name, called, *numbers, count])
     about = {name: sentence for name, (_, sentence) in DETECTION.items()}
     return joined(table(["outliers", "run", "by", *DETECTION, "images"], rows, words=3), meanings(about))
@@ -131,13 +125,7 @@ def meanings(about: Mapping[str, str]) -> Markup:
 def percent(share: float) -> str:
     """A share with two decimals.
 
-    >>> percent(0.98765)
-    '98.77 %'
+    >>> percent(0.98765).split()  # at its space no line breaks
+    ['98.77', '%']
     """
-    return f"{100 * share:.2f} %"
-
-
-def _duration(seconds: float | None) -> str:
-    if seconds is None:
-        return "-"
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+    return f"{100 * share:.2f}\u202f%"
