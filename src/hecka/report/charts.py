@@ -55,7 +55,7 @@ def curves_chart(
     return frame.chart(about, [*([frame.line(guide, "guide")] if guide else []), *lines])
 
 
-CELLS, NAMES, BAR = 230, 84, 26  # pixels of the square, of the names beside and below it, of the scale
+CELLS, NAMES, BAR = 230, 84, 26  # pixels of the square, of the names beside it, of the scale
 
 
 def similarity_chart(values: Sequence[Sequence[float]], names: Sequence[str], about: str) -> Markup:
@@ -78,7 +78,9 @@ def similarity_chart(values: Sequence[Sequence[float]], names: Sequence[str], ab
             x, y = NAMES + middle + 3, CELLS + 12
             turned = {"class": "tick", "text-anchor": "end", "transform": f"translate({x:.1f} {y:.1f}) rotate(-45)"}
             marks.append(element("text", turned, _short(names[row])))
-    return picture(about, NAMES + CELLS + BAR + 24, CELLS + NAMES * 0.8, [*marks, *_scale()])
+    longest = max(len(_short(name)) for name in names)
+    below = 20 + 4.3 * longest  # a slanted letter reaches so many pixels further down
+    return picture(about, NAMES + CELLS + BAR + 24, CELLS + below, [*marks, *_scale()])
 
 
 def _scale() -> list[Markup]:

@@ -20,6 +20,9 @@ from hecka.report.reported_run import ReportedRun
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
 
+LONG = 80  # characters of a note
+
+
 class Section(NamedTuple):
     """A chapter of the page: how the list of contents calls it, its question, what to see, and what there is."""
 
@@ -87,7 +90,7 @@ def sections(runs: Sequence[ReportedRun]) -> list[Section]:
         Section(
             "Calibration",
             "Is 80 % confidence right 80 % of the time?",
-            "Bars on the dashed line are right; below it, answers are surer than they should be. The grey outline says "
+            "Bars on the dashed line are right; below it, answers are surer than they should be. The outline says "
             "how many of all examples are that confident.",
             reliabilities(runs),
         ),
@@ -133,13 +136,27 @@ def _summary(runs: Sequence[ReportedRun]) -> Markup:
 
 
 def _notes(runs: Sequence[ReportedRun]) -> Markup | None:
-    """What keeps these numbers from being compared with published ones, where everybody sees it."""
-    noted = [(run.name, run.notes) for run in runs if run.notes]
+    """What keeps these numbers from being compared with published ones, where everybody sees it; once for all runs.
+
+    Long notes are about single files, and folded away.
+    """
+    noted: dict[str, list[str]] = {}
+    for run in runs:
+        for note in run.notes:
+            noted.setdefault(note, []).append(run.name)
     if not noted:
         return None
-    lines = [element("li", None, element("strong", None, name), ": ", "; ".join(notes)) for name, notes in noted]
+    lines = {note: f"{', '.join(names)}: " if len(names) < len(runs) else "" for note, names in noted.items()}
+    items = {note: element("li", None, element("strong", None, of), note) for note, of in lines.items()}
+    long = [item for note, item in items.items() if len(note) > LONG]
+    short = [item for note, item in items.items() if len(note) <= LONG]
+    folded = joined(element("summary", None, f"{len(long)} on the files of the data"), element("ul", None, *long))
     return element(
-        "aside", {"class": "notes"}, element("h2", None, "Read these results with care"), element("ul", None, *lines)
+        "aside",
+        {"class": "notes"},
+        element("h2", None, "Read these results with care"),
+        element("ul", None, *short) if short else None,
+        element("details", None, folded) if long else None,
     )
 
 

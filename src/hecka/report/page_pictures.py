@@ -62,7 +62,7 @@ def reliabilities(runs: Sequence[ReportedRun]) -> Markup:
 def entropies(runs: Sequence[ReportedRun]) -> Markup:
     """Histograms of predictive entropy: for each set of outliers a row with a panel for each run."""
     top = math.log(max(len(run.config["classes"]) for run in runs))
-    ticks = [(0.0, "0: sure"), (top / 2, f"{top / 2:.2f}"), (top, f"{top:.2f}: guesses")]
+    ticks = [(0.0, "0: sure"), (top / 2, f"{top / 2:.2f}"), (top, f"{top:.2f}: guessing")]
     axis = Axis("entropy in nats", 0.0, top, ticks)
     return joined(
         *(
