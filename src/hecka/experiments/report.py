@@ -109,7 +109,8 @@ def _evaluation(run: Path) -> dict[str, Any]:
 
 def _arrays(run: Path) -> dict[str, NDArray[Any]]:
     try:
-        with np.load(run / ARRAYS, allow_pickle=False) as content:
+        # Opened here, for np.load leaves half a file open.
+        with (run / ARRAYS).open("rb") as stream, np.load(stream, allow_pickle=False) as content:
             return dict(content)
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise InputError(
