@@ -1,4 +1,4 @@
-"""``hecka train`` and ``hecka evaluate`` as a user types them."""
+"""``hecka train``, ``hecka evaluate`` and ``hecka report`` as a user types them."""
 
 import json
 
@@ -23,7 +23,7 @@ def test_help_of_a_recipe_lists_its_fields(capsys):
     assert "--optimizer.lr" in printed
 
 
-def test_train_and_evaluate(tmp_path, capsys):
+def test_train_evaluate_and_report(tmp_path, capsys):
     out = str(tmp_path)
     flags = ["--steps", "3", "--method.gamma", "0.5", "--members.count", "2", "--ood", "inverted", "--device", "cpu"]
     cli.main(["train", "digits/ensemble-ood-he-auto", "--out", out, "--budget", "0.25", *flags])
@@ -35,6 +35,11 @@ def test_train_and_evaluate(tmp_path, capsys):
     assert "shuffled" in printed
     assert "accuracy" in printed
     assert list(json.loads((tmp_path / "evaluation.json").read_text())["outliers"]) == ["shuffled"]
+    assert f"next: hecka evaluate {out}\n" in printed
+    assert f"next: hecka report {out} --out report.html" in printed
+    cli.main(["report", out, "--out", str(tmp_path / "report.html")])
+    assert "report.html" in capsys.readouterr().out
+    assert "digits/ensemble-ood-he-auto" in (tmp_path / "report.html").read_text()
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from hecka.experiments.evaluate import evaluate_run
 from hecka.experiments.plain import from_plain, to_plain
 from hecka.experiments.recipe import HypernetworkSettings, MembersSettings, Recipe
 from hecka.experiments.recipes import about, find, names
+from hecka.experiments.report import report
 from hecka.experiments.train import train
 
 NARROW = {"resnet18": 2, "wide-resnet": 1, "mlp": 8}
@@ -61,7 +62,7 @@ def test_rows_of_a_table_share_data_seed_and_batch():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", names())
-def test_every_recipe_trains_and_evaluates(name, fake_data, tmp_path):
+def test_every_recipe_trains_evaluates_and_reports(name, fake_data, tmp_path):
     start = tmp_path / "pretrained"
     recipe = tiny(find(name), start)
     if recipe.continues:
@@ -71,6 +72,7 @@ def test_every_recipe_trains_and_evaluates(name, fake_data, tmp_path):
     result = evaluate_run(tmp_path / "run", progress=False)
     check_result(result, recipe)
     check_files(tmp_path / "run", result, recipe)
+    check_page(report([tmp_path / "run"], tmp_path / "report.html"), result, recipe)
 
 
 def check_result(result, recipe):
@@ -137,3 +139,14 @@ def check_files(run, result, recipe):
     if result["cka"] is not None:
         layers = len(result["cka"]["taps"])
         assert arrays["cka"].shape == (layers, recipe.members.count, layers, recipe.members.count)
+
+
+def check_page(path, result, recipe):
+    text = path.read_text()
+    assert recipe.name in text
+    assert f"{result['scores']['accuracy']:.4f}" in text
+    assert ("Do its members see the data differently?" in text) == (recipe.members.count > 1)
+    assert ("by density of features" in text) == (recipe.members.density is not None)
+    for name, found in result["outliers"].items():
+        assert f"Finding {name}" in text
+        assert f"{100 * found['entropy']['auroc']:.2f}" in text

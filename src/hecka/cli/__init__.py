@@ -15,6 +15,7 @@ COMMANDS = {
     "demo": "five ways to train 30 networks on four classes: a table and a picture",
     "train": "train by a recipe of the paper's tables, or a network of your own",
     "evaluate": "score a trained run: accuracy, calibration, outliers, similarity of members",
+    "report": "one page on evaluated runs, side by side: charts, images, settings",
     "reproduce": "the figures and tables of the paper",
     "data": "the data sets: list, fetch, check, make, look at",
     "bench": "what training steps cost against the obvious alternatives",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,7 +22,7 @@ def evaluate(
     from hecka.experiments.evaluate import RESULT, evaluate_run
 
     print(table(evaluate_run(run, ood, root, device)))
-    print(f"numbers: {run / RESULT}")
+    print(f"numbers: {run / RESULT}\nnext: hecka report {shlex.quote(str(run))} --out report.html")
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,6 +58,7 @@ def main(arguments: Sequence[str]) -> None:
     }
     numbers = ", ".join(f"{key.replace('_', ' ')} {value:.4g}" for key, value in shown.items())
     print(f"{asked.recipe.name}: {run.steps} steps in {run.seconds:.1f} s; {numbers}\nrun: {asked.out}")
+    print(f"next: hecka evaluate {shlex.quote(str(asked.out))}")
 
 
 def usage() -> str:

@@ -110,7 +110,10 @@ def earlier(run: Path, weights: str) -> dict[str, Any] | None:
     path = run / RESULT
     if not (path.exists() and (run / ARRAYS).exists()):
         return None
-    result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        return None  # half a file is no evaluation
     return result if result.get("format") == FORMAT and result.get("checkpoint") == weights else None
 
 

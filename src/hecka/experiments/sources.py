@@ -22,6 +22,9 @@ from hecka.data.images import ImageData, Whitening
 from hecka.data.load import load
 from hecka.errors import InputError, nearest
 
+PARTS = {"dirty-mnist": ("MNIST", "Ambiguous-MNIST")}
+"""What the parts of a union are called."""
+
 SURROGATE_NOTE = "surrogate Ambiguous-MNIST"
 COPIES = 10
 """Each image of Ambiguous-MNIST stands so many times, one after another, with a label each."""
@@ -66,6 +69,15 @@ def inliers(name: str, split: Split, root: Path | None = None) -> Source:
         whitening=data[0].whitening,
         notes=tuple(dict.fromkeys(note for each in data for note in each.notes)),
     )
+
+
+def parts_of(name: str) -> tuple[str, ...]:
+    """What the numbers in ``Source.part`` stand for; a set that is no union is one part of its own name.
+
+    >>> parts_of("dirty-mnist"), parts_of("digits")
+    (('MNIST', 'Ambiguous-MNIST'), ('digits',))
+    """
+    return PARTS.get(name, (name,))
 
 
 def ambiguous(split: Split, root: Path | None = None) -> ImageData:
