@@ -10,6 +10,7 @@ from torch.optim.lr_scheduler import OneCycleLR
 from torch.utils.data import DataLoader, TensorDataset
 
 from hecka.data.batches import Batches
+from hecka.training import checkpoint
 from hecka.training.schedules import WarmupCosine
 
 ADAMW = partial(torch.optim.AdamW, lr=0.02, fused=True)
@@ -140,3 +141,21 @@ def test_worker_processes_resume_too(train, hooked, data, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         train(out=tmp_path, method=hooked(hook=stop_at(4)), data=loader())
     assert_equal_runs(train(out=tmp_path, data=loader()), train(data=loader()))
+
+
+def test_a_run_goes_on_on_another_kind_of_device_and_says_so(train, tmp_path):
+    """As if a GPU had written the checkpoint: its generators' states are of another length, and there is one more."""
+    train(outliers=noise, epochs=2, out=tmp_path)
+    path = tmp_path / checkpoint.NAME
+    state = {part: checkpoint.read(path, part) for part in ("members", "run")}
+    gpu = torch.zeros(16, dtype=torch.uint8)
+    for drawn in (state["run"]["generators"], state["run"]["epoch_start"]):
+        drawn |= {"own": gpu, "torch.cuda": gpu}
+    state["run"]["device"] = "cuda"
+    checkpoint.write(path, checkpoint.read(path, "settings"), state)
+
+    with pytest.warns(UserWarning, match="began on cuda and goes on on cpu"):
+        run = train(outliers=noise, epochs=3, out=tmp_path)
+    assert run.epochs == 3
+    drawn = [record["drawn"] for record in run.records]
+    assert len(set(drawn)) == 3  # a generator that had only been seeded anew would repeat the first epoch's

@@ -82,7 +82,6 @@ class Plan:
             "clip": repr(self.clip),
             "seed": repr(self.seed),
             "precision": self.precision,
-            "device": self.device.type,
         }
 
 

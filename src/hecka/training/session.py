@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
@@ -91,6 +92,7 @@ class Session:
             "position": asdict(self.position),
             "generators": self._drawn(),
             "epoch_start": self.epoch_start,
+            "device": self.generator.device.type,
         }
         return {"members": self.members.state_dict(), "run": run}
 
@@ -104,6 +106,12 @@ class Session:
         self.outliers.load_state_dict(run["outliers"], device)
         self.meter.load_state_dict(run["meter"], device)
         self.position = Position(**run["position"])
+        if (before := run.get("device", device.type)) != device.type:
+            warnings.warn(
+                f"fit: this run began on {before} and goes on on {device.type}, whose generators draw other numbers; it "
+                "will not equal an uninterrupted one",
+                stacklevel=5,
+            )
         self._rewind(run["generators"])
         self.epoch_start = run["epoch_start"]
 
@@ -112,7 +120,10 @@ class Session:
 
     def _rewind(self, states: dict[str, Tensor]) -> None:
         for name, generator in self.generators.items():
-            generator.set_state(states[name])
+            if name in states and len(states[name]) == len(generator.get_state()):
+                generator.set_state(states[name])
+            else:  # the state of another kind of device: not its first numbers again, but some that repeat
+                generator.manual_seed(generator.initial_seed() + self.position.step)
 
 
 def own_randomness(device: torch.device) -> AbstractContextManager[None]:
