@@ -253,6 +253,13 @@ def test_pictures_survive_their_way_into_the_page():
         np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(content))), expected)
 
 
+def test_photographs_are_made_smaller():
+    content = base64.b64decode(data_uri(np.full((3, 600, 300), 200, np.uint8)).partition(",")[2])
+    picture = Image.open(io.BytesIO(content))
+    assert picture.size == (64, 128)
+    assert picture.getpixel((30, 60)) == (200, 200, 200)
+
+
 def test_a_wrong_first_guess_is_marked_and_the_second_is_named(make_run):
     run = make_run()
     run.arrays["inliers/least/probs"][:] = [0.1, 0.6, 0.298, 0.002]
