@@ -37,7 +37,8 @@ def _sheet(run: ReportedRun, name: str, side: str, words: str) -> Markup:
     )
     classes = [str(each) for each in run.arrays["classes"]]
     cards = [_card(*row, classes) for row in zip(images, probs, labels, strict=True)]
-    span = f"entropy {entropy.min():.2f} to {entropy.max():.2f}"
+    low, high = (max(float(each), 0.0) for each in (entropy.min(), entropy.max()))  # rounding gives -0.00
+    span = f"entropy {low:.2f} to {high:.2f}"
     return element(
         "div",
         {"class": "sheet"},

@@ -76,7 +76,10 @@ def entropies(runs: Sequence[ReportedRun]) -> Markup:
 def _entropy_panel(run: ReportedRun, name: str, axis: Axis, alone: bool) -> Markup:
     sets = run.inlier_parts() | {f"{name} (never seen)": run.scores(name, "entropy")}
     styles = _set_styles(list(sets))
-    medians = ", ".join(f"{np.median(values):.2f} on {each}" for each, values in sets.items())
+    medians = ", ".join(
+        f"{max(float(np.median(values)), 0.0):.2f} on {each}"  # rounding gives -0.00
+        for each, values in sets.items()
+    )
     share = percent(run.outliers[name]["entropy"]["auroc"])
     sentence = f"Median entropy {medians}. The outlier has more in {share} of all pairs with an inlier (AUROC)."
     chart = entropy_chart(sets, styles, axis, f"{run.name}: {sentence}")
@@ -134,8 +137,10 @@ def trainings(runs: Sequence[ReportedRun]) -> Markup:
         curves: dict[int, list[Point]] = {}
         for index, run in enumerate(runs):
             points = [(float(line["epoch"]), float(line[name])) for line in run.records if name in line]
-            if points:
-                curves[index] = points
+            if finite := [point for point in points if math.isfinite(point[1])]:
+                curves[index] = finite
+        if not curves:
+            continue
         epochs, values = zip(*(point for points in curves.values() for point in points), strict=True)
         about = CURVES.get(name, "As the method reports it.")
         chart = curves_chart(round_axis("epoch", [0.0, *epochs]), round_axis("", values), curves, f"{name}: {about}")
