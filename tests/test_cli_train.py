@@ -1,10 +1,15 @@
 """``hecka train``, ``hecka evaluate`` and ``hecka report`` as a user types them."""
 
 import json
+import shutil
+import subprocess
+from pathlib import Path
 
 import pytest
 
 from hecka import cli
+
+ROOT = Path(__file__).parents[1]
 
 
 def test_help_lists_every_recipe(capsys):
@@ -40,6 +45,21 @@ def test_train_evaluate_and_report(tmp_path, capsys):
     cli.main(["report", out, "--out", str(tmp_path / "report.html")])
     assert "report.html" in capsys.readouterr().out
     assert "digits/ensemble-ood-he-auto" in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_make_page_goes_from_a_recipe_to_its_page(tmp_path):
+    """What `make page` would run, for a recipe that takes a moment."""
+    settings = ["ROW=digits/ensemble", "BUDGET=0.001", f"RUN={tmp_path}/run"]
+    asked = ["make", "--dry-run", "--old-file=.venv/.ready", "page", *settings]
+    done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True)
+    commands = [line.split()[1:] for line in done.stdout.splitlines() if "/hecka " in line]
+    assert [command[0] for command in commands] == ["train", "evaluate", "report"]
+    for command in commands:
+        cli.main(command)
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert "digits/ensemble" in page
+    assert "0.001 of the recipe" in page
 
 
 @pytest.mark.parametrize(

@@ -148,5 +148,5 @@ def check_page(path, result, recipe):
     assert ("Do its members see the data differently?" in text) == (recipe.members.count > 1)
     assert ("by density of features" in text) == (recipe.members.density is not None)
     for name, found in result["outliers"].items():
-        assert f"Finding {name}" in text
+        assert f"{name}, by entropy" in text
         assert f"{100 * found['entropy']['auroc']:.2f}" in text

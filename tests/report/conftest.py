@@ -1,18 +1,20 @@
 """Runs as a page reads them, made up, so that every number on it is known."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
+import torch
 
 from hecka.report.reported_run import ReportedRun
 from hecka.scores.detection import aupr, auroc, fpr_at_tpr
+from hecka.scores.evaluate import Evaluation
 
 CLASSES = ("<b>bold</b>", "a & b", '"quoted"', "plain")
 EXAMPLES, OUTLIERS, SHOWN, BINS = 300, 200, 3, 5
 
 
 def detection(inliers, outliers):
-    import torch
-
     pair = torch.from_numpy(inliers), torch.from_numpy(outliers)
     return {"auroc": auroc(*pair), "aupr": aupr(*pair), "fpr95": fpr_at_tpr(*pair)}
 
@@ -44,16 +46,7 @@ def made_up(
     found = {score: detection(arrays[f"inliers/{score}"], arrays[f"{outliers}/{score}"]) for score in scores}
     values = rng.random((layers, layers))
     taps = [f"layer<{layer}>" for layer in range(layers)]
-    names = (
-        "accuracy",
-        "nll",
-        "nll_of_mean",
-        "brier",
-        "ece",
-        "mean_entropy",
-        "mean_mutual_information",
-        "disagreement",
-    )
+    names = [field.name for field in fields(Evaluation) if field.type == "float"]
     evaluation = {
         "recipe": name,
         "seed": seed,

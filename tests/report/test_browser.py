@@ -4,7 +4,6 @@ The browser is a headless Chromium, driven over its debugging pipe: JSON with a 
 to its descriptor 3 and read from its 4.  Reference: https://chromedevtools.github.io/devtools-protocol/
 """
 
-import base64
 import json
 import os
 import select
@@ -86,13 +85,6 @@ class Browser:
     def value(self, expression):
         """What a JavaScript expression is in the page."""
         return self.ask("Runtime.evaluate", expression=expression, returnByValue=True)["result"]["value"]
-
-    def screenshot(self, path, height):
-        """The top ``height`` pixels of the page as a PNG."""
-        width = self.value("innerWidth")
-        clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
-        shot = self.ask("Page.captureScreenshot", clip=clip, captureBeyondViewport=True)
-        Path(path).write_bytes(base64.b64decode(shot["data"]))
 
     def methods(self, name):
         """The parameters of all events called ``name``."""

@@ -218,6 +218,22 @@ def test_one_network_has_no_members_to_compare(make_run):
     assert any("by entropy" in each for each in read.texts["detection"])
 
 
+def test_what_is_not_finite_is_not_drawn(make_run):
+    run = make_run(epochs=3)
+    run.records[1]["loss"] = math.inf
+    for line in run.records:
+        line["validation_nll"] = math.nan
+    text = page([run])
+    assert "validation nll" not in text
+    assert [len(each) for each in places(text[text.index('id="training"') :], "line s0")] == [2, 3]
+
+
+def test_no_entropy_is_less_than_nothing(make_run):
+    run = make_run()
+    run.arrays["inliers/least/entropy"][:] = run.arrays["inliers/entropy"][:] = -1e-7
+    assert "-0.0" not in "".join(each for texts in Reader(page([run])).texts.values() for each in texts)
+
+
 def test_settings_that_differ_are_shown_side_by_side(make_run):
     texts = Reader(page([make_run("first", 0), make_run("second", 7)])).texts["settings"]
     table = texts[texts.index("What differs") : texts.index("All settings of first")]
@@ -251,6 +267,13 @@ def test_pictures_survive_their_way_into_the_page():
     for image, expected in ((colour, colour.transpose(1, 2, 0)), (colour[:1], colour[0])):
         content = base64.b64decode(data_uri(image).partition(",")[2])
         np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(content))), expected)
+
+
+def test_photographs_are_made_smaller():
+    content = base64.b64decode(data_uri(np.full((3, 600, 300), 200, np.uint8)).partition(",")[2])
+    picture = Image.open(io.BytesIO(content))
+    assert picture.size == (64, 128)
+    assert picture.getpixel((30, 60)) == (200, 200, 200)
 
 
 def test_a_wrong_first_guess_is_marked_and_the_second_is_named(make_run):

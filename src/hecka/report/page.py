@@ -18,8 +18,6 @@ from hecka.report.page_tables import detection_table, score_table, settings_tabl
 from hecka.report.reported_run import ReportedRun
 
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
-
-
 LONG = 80  # characters of a note
 
 

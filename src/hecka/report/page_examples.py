@@ -15,6 +15,7 @@ from hecka.report.markup import Markup, element, joined
 from hecka.report.reported_run import INLIERS, ReportedRun, outlier_sets
 
 SIDES = {"least": "surest of", "most": "least sure of"}
+LARGEST = 128  # pixels a side: twice what is shown, for fine screens
 SECOND = 0.01  # a second guess below this share says nothing
 
 
@@ -36,7 +37,8 @@ def _sheet(run: ReportedRun, name: str, side: str, words: str) -> Markup:
     )
     classes = [str(each) for each in run.arrays["classes"]]
     cards = [_card(*row, classes) for row in zip(images, probs, labels, strict=True)]
-    span = f"entropy {entropy.min():.2f} to {entropy.max():.2f}"
+    low, high = (max(float(each), 0.0) for each in (entropy.min(), entropy.max()))  # rounding gives -0.00
+    span = f"entropy {low:.2f} to {high:.2f}"
     return element(
         "div",
         {"class": "sheet"},
@@ -64,12 +66,16 @@ def _guess(name: str, share: float) -> str:
 
 
 def data_uri(image: NDArray[np.uint8]) -> str:
-    """A PNG of the image (C, H, W) that stands in the page itself; other than three channels are shown as their mean.
+    """A PNG of the image (C, H, W) that stands in the page itself.
+
+    Other than three channels are shown as their mean, and photographs at the size at which a page needs them.
 
     >>> data_uri(np.zeros((1, 8, 8), np.uint8))[:22]
     'data:image/png;base64,'
     """
     pixels = image.transpose(1, 2, 0) if len(image) == 3 else image.mean(0).round().astype(np.uint8)
+    picture = Image.fromarray(pixels)
+    picture.thumbnail((LARGEST, LARGEST))  # smaller ones stay as they are
     stream = io.BytesIO()
-    Image.fromarray(pixels).save(stream, format="PNG", optimize=True)
+    picture.save(stream, format="PNG", optimize=True)
     return "data:image/png;base64," + base64.b64encode(stream.getvalue()).decode()

@@ -60,35 +60,38 @@ def reliabilities(runs: Sequence[ReportedRun]) -> Markup:
 
 
 def entropies(runs: Sequence[ReportedRun]) -> Markup:
-    """Histograms of predictive entropy: for each set of outliers a row with a panel for each run."""
+    """Histograms of predictive entropy: a panel for each set of outliers and run."""
     top = math.log(max(len(run.config["classes"]) for run in runs))
     ticks = [(0.0, "0: sure"), (top / 2, f"{top / 2:.2f}"), (top, f"{top:.2f}: guessing")]
     axis = Axis("entropy in nats", 0.0, top, ticks)
-    return joined(
-        *(
-            grid([_entropy_panel(run, name, axis) for run in runs if name in run.outliers], f"Against {name}")
+    return set_by_set(
+        {
+            name: [_entropy_panel(run, name, axis, len(runs) == 1) for run in runs if name in run.outliers]
             for name in outlier_sets(runs)
-        )
+        },
+        "Against {}" if len(runs) > 1 else "",
     )
 
 
-def _entropy_panel(run: ReportedRun, name: str, axis: Axis) -> Markup:
+def _entropy_panel(run: ReportedRun, name: str, axis: Axis, alone: bool) -> Markup:
     sets = run.inlier_parts() | {f"{name} (never seen)": run.scores(name, "entropy")}
     styles = _set_styles(list(sets))
-    medians = ", ".join(f"{np.median(values):.2f} on {each}" for each, values in sets.items())
+    medians = ", ".join(
+        f"{max(float(np.median(values)), 0.0):.2f} on {each}"  # rounding gives -0.00
+        for each, values in sets.items()
+    )
     share = percent(run.outliers[name]["entropy"]["auroc"])
     sentence = f"Median entropy {medians}. The outlier has more in {share} of all pairs with an inlier (AUROC)."
     chart = entropy_chart(sets, styles, axis, f"{run.name}: {sentence}")
-    return figure(run.name, chart, sentence, legend({each: f"box {styles[each]}" for each in sets}))
+    title = f"Against {name}" if alone else run.name
+    return figure(title, chart, sentence, legend({each: f"box {styles[each]}" for each in sets}))
 
 
 def roc_curves(runs: Sequence[ReportedRun]) -> Markup:
-    """ROC curves: for each set of outliers a row with a panel for each score, and a line for each run."""
-    return joined(
-        *(
-            grid([_roc_panel(runs, name, score) for score in SCORE_NAMES], f"Finding {name}")
-            for name in outlier_sets(runs)
-        )
+    """ROC curves: a panel for each set of outliers and score, with a line for each run."""
+    return set_by_set(
+        {name: [_roc_panel(runs, name, score) for score in SCORE_NAMES] for name in outlier_sets(runs)},
+        "Finding {}" if len(runs) > 1 else "",
     )
 
 
@@ -97,14 +100,13 @@ def _roc_panel(runs: Sequence[ReportedRun], name: str, score: str) -> Markup | N
     if not found:
         return None
     best = max(found, key=lambda index: found[index]["auroc"])
-    sentence = (
-        f"{runs[best].name + ' ranks best: ' if len(found) > 1 else ''}an outlier scores above an inlier in "
-        f"{percent(found[best]['auroc'])} of all pairs (AUROC); the dashed line is blind guessing."
-    )
+    lead = f"{runs[best].name} ranks best: an outlier" if len(found) > 1 else "An outlier"
+    share = percent(found[best]["auroc"])
+    sentence = f"{lead} scores above an inlier in {share} of all pairs (AUROC); the dashed line is blind guessing."
     alarms = Axis("inliers called outliers (square-root scale)", 0.0, 1.0, ROOT_TICKS, root=True)
     curves = {index: _roc_points(runs[index], name, score) for index in found}
-    title = f"by {SCORE_NAMES[score]}"
-    chart = curves_chart(alarms, shares_axis("outliers found"), curves, f"{name} {title}: {sentence}", BLIND)
+    title = f"{name}, by {SCORE_NAMES[score]}"
+    chart = curves_chart(alarms, shares_axis("outliers found"), curves, f"{title}: {sentence}", BLIND)
     entries = {f"{runs[index].name}: {percent(each['auroc'])}": series(index) for index, each in found.items()}
     return figure(title, chart, sentence, legend(entries))
 
@@ -135,8 +137,10 @@ def trainings(runs: Sequence[ReportedRun]) -> Markup:
         curves: dict[int, list[Point]] = {}
         for index, run in enumerate(runs):
             points = [(float(line["epoch"]), float(line[name])) for line in run.records if name in line]
-            if points:
-                curves[index] = points
+            if finite := [point for point in points if math.isfinite(point[1])]:
+                curves[index] = finite
+        if not curves:
+            continue
         epochs, values = zip(*(point for points in curves.values() for point in points), strict=True)
         about = CURVES.get(name, "As the method reports it.")
         chart = curves_chart(round_axis("epoch", [0.0, *epochs]), round_axis("", values), curves, f"{name}: {about}")
@@ -150,6 +154,13 @@ def grid(panels: Sequence[Markup | None], title: str = "") -> Markup:
     if not any(panels):
         return Markup("")
     return joined(element("h3", None, title) if title else None, element("div", {"class": "grid"}, *panels))
+
+
+def set_by_set(panels: Mapping[str, Sequence[Markup | None]], title: str) -> Markup:
+    """For each set a row of panels below its ``title``; all in one grid where there is no title."""
+    if not title:
+        return grid([panel for each in panels.values() for panel in each])
+    return joined(*(grid(each, title.format(name)) for name, each in panels.items()))
 
 
 def _set_styles(names: Sequence[str]) -> dict[str, str]:
