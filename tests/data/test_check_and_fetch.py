@@ -1,8 +1,10 @@
 import errno
 import hashlib
+from dataclasses import replace
 
 import pytest
 
+from hecka.data import catalogue
 from hecka.data.check import check
 from hecka.data.download import DownloadError
 from hecka.data.fetch import fetch
@@ -130,3 +132,12 @@ def test_fetch_uses_the_variable(entry, server, answer, tmp_path, monkeypatch, m
 def test_the_bundled_digits_need_no_file(tmp_path):
     assert fetch("digits", tmp_path) == check("digits", tmp_path) == []
     assert list(tmp_path.iterdir()) == []
+
+
+def test_where_a_stand_in_can_be_made_a_failed_download_says_so(server, answer, tmp_path, monkeypatch):
+    gone = server.serve("/gone", answer.error(404))
+    published = catalogue.find("ambiguous-mnist")
+    files = tuple(replace(file, urls=(gone,)) for file in published.files)
+    monkeypatch.setitem(catalogue.CATALOGUE, "ambiguous-mnist", replace(published, files=files))
+    with pytest.raises(DownloadError, match=r"HTTP 404.*; or make a surrogate by `hecka data make-ambiguous`"):
+        fetch("ambiguous-mnist", tmp_path)
