@@ -1,5 +1,6 @@
 """A web server on this machine that answers as it is told, and files in the formats that the readers know."""
 
+import contextlib
 import gzip
 import hashlib
 import http.server
@@ -57,6 +58,19 @@ def redirect(path: str) -> Reply:
     return reply
 
 
+def endless(most: int) -> Reply:
+    """Says nothing of a length and sends until the other side has had enough, or ``most`` bytes."""
+
+    def reply(handler):
+        handler.send_response(200)
+        handler.end_headers()
+        with contextlib.suppress(ConnectionError):
+            for _ in range(most // 65_536):
+                handler.wfile.write(bytes(65_536))
+
+    return reply
+
+
 def silence(seconds: float) -> Reply:
     return lambda handler: time.sleep(seconds)
 
@@ -90,7 +104,7 @@ class Server:
 @pytest.fixture
 def answer():
     """The replies that a server can be told to give."""
-    return SimpleNamespace(whole=whole, error=error, redirect=redirect, silence=silence)
+    return SimpleNamespace(whole=whole, error=error, redirect=redirect, silence=silence, endless=endless)
 
 
 @pytest.fixture
