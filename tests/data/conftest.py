@@ -1,6 +1,8 @@
 """A web server on this machine that answers as it is told, and files in the formats that the readers know."""
 
+import contextlib
 import gzip
+import hashlib
 import http.server
 import io
 import struct
@@ -13,6 +15,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from PIL import Image
+
+from hecka.data import catalogue
+from hecka.data.dataset import DataSet
+from hecka.data.images import Whitening
 
 Reply = Callable[[http.server.BaseHTTPRequestHandler], None]
 
@@ -52,6 +58,19 @@ def redirect(path: str) -> Reply:
     return reply
 
 
+def endless(most: int) -> Reply:
+    """Says nothing of a length and sends until the other side has had enough, or ``most`` bytes."""
+
+    def reply(handler):
+        handler.send_response(200)
+        handler.end_headers()
+        with contextlib.suppress(ConnectionError):
+            for _ in range(most // 65_536):
+                handler.wfile.write(bytes(65_536))
+
+    return reply
+
+
 def silence(seconds: float) -> Reply:
     return lambda handler: time.sleep(seconds)
 
@@ -85,7 +104,7 @@ class Server:
 @pytest.fixture
 def answer():
     """The replies that a server can be told to give."""
-    return SimpleNamespace(whole=whole, error=error, redirect=redirect, silence=silence)
+    return SimpleNamespace(whole=whole, error=error, redirect=redirect, silence=silence, endless=endless)
 
 
 @pytest.fixture
@@ -98,6 +117,31 @@ def server(monkeypatch):
     server.http.shutdown()
     thread.join()
     server.http.server_close()
+
+
+@pytest.fixture
+def md5():
+    """The checksum of bytes as the catalogue writes it."""
+    return lambda content: f"md5:{hashlib.md5(content).hexdigest()}"
+
+
+@pytest.fixture
+def entry(monkeypatch):
+    """Puts a set with the given files into the catalogue, under the name "mine"."""
+
+    def add(*files):
+        settings = {"title": "Mine", "about": "", "licence": "", "citation": "", "classes": ("a",), "shape": (1, 1, 1)}
+        dataset = DataSet(
+            **settings,
+            name="mine",
+            whitening=Whitening((0.5,), (0.5,)),
+            sizes={"train": 1, "test": 1},
+            files=files,
+            layout=lambda root, split: pytest.fail("nothing is read here"),
+        )
+        monkeypatch.setitem(catalogue.CATALOGUE, "mine", dataset)
+
+    return add
 
 
 @pytest.fixture

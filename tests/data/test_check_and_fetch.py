@@ -1,44 +1,20 @@
 import errno
 import hashlib
+from dataclasses import replace
 
 import pytest
 
 from hecka.data import catalogue
 from hecka.data.check import check
-from hecka.data.dataset import DataSet
 from hecka.data.download import DownloadError
 from hecka.data.fetch import fetch
 from hecka.data.files import File
-from hecka.data.images import Whitening
 
 PLAIN, BATCH_A, BATCH_B = b"labels", b"first batch", b"second batch"
 
 
-def md5(content):
-    return f"md5:{hashlib.md5(content).hexdigest()}"
-
-
 @pytest.fixture
-def entry(monkeypatch):
-    """Puts a set with the given files into the catalogue, under the name "mine"."""
-
-    def add(*files):
-        settings = {"title": "Mine", "about": "", "licence": "", "citation": "", "classes": ("a",), "shape": (1, 1, 1)}
-        dataset = DataSet(
-            **settings,
-            name="mine",
-            whitening=Whitening((0.5,), (0.5,)),
-            sizes={"train": 1, "test": 1},
-            files=files,
-            layout=lambda root, split: pytest.fail("nothing is read here"),
-        )
-        monkeypatch.setitem(catalogue.CATALOGUE, "mine", dataset)
-
-    return add
-
-
-@pytest.fixture
-def packed_set(entry, server, answer, tar):
+def packed_set(entry, server, answer, tar, md5):
     """An archive with two batches, each needed for one split; where it is served."""
     content = tar({"set/a": BATCH_A, "set/b": BATCH_B})
     url = server.serve("/set.tar.gz", answer.whole(content))
@@ -53,7 +29,7 @@ def states(lines):
     return {line.path: line.state for line in lines}
 
 
-def test_check_tells_the_states_apart(entry, tmp_path):
+def test_check_tells_the_states_apart(entry, tmp_path, md5):
     entry(
         *(File(name, md5(PLAIN)) for name in ("whole", "gone", "other")),
         File("unknown"),
@@ -80,7 +56,7 @@ def test_check_tells_the_states_apart(entry, tmp_path):
     assert found["gone"] == ""
 
 
-def test_fetch_completes_a_set_and_asks_only_once(entry, server, answer, tmp_path):
+def test_fetch_completes_a_set_and_asks_only_once(entry, server, answer, tmp_path, md5):
     entry(
         File("deep/train", md5(PLAIN), urls=(server.serve("/train", answer.whole(PLAIN)),), splits=("train",)),
         File("deep/test", None, 4, urls=(server.serve("/test", answer.whole(b"four")),), splits=("test",)),
@@ -94,7 +70,7 @@ def test_fetch_completes_a_set_and_asks_only_once(entry, server, answer, tmp_pat
     assert [path for path, _ in server.asked] == ["/train", "/test"]
 
 
-def test_fetch_leaves_a_file_that_differs_alone(entry, server, answer, tmp_path):
+def test_fetch_leaves_a_file_that_differs_alone(entry, server, answer, tmp_path, md5):
     entry(File("mine", md5(PLAIN), urls=(server.serve("/mine", answer.whole(PLAIN)),)))
     (tmp_path / "mine").write_bytes(b"packed anew")
     assert states(fetch("mine", tmp_path)) == {"mine": "differs from the official checksum"}
@@ -102,7 +78,7 @@ def test_fetch_leaves_a_file_that_differs_alone(entry, server, answer, tmp_path)
     assert server.asked == []
 
 
-def test_fetch_refuses_what_is_not_the_published_file(entry, server, answer, tmp_path):
+def test_fetch_refuses_what_is_not_the_published_file(entry, server, answer, tmp_path, md5):
     entry(File("mine", md5(PLAIN), urls=(server.serve("/mine", answer.whole(b"another")),)))
     with pytest.raises(DownloadError, match="not the published file"):
         fetch("mine", tmp_path)
@@ -145,7 +121,7 @@ def test_fetch_says_when_there_is_no_room_to_unpack(packed_set, tmp_path, monkey
     assert [path.name for path in tmp_path.iterdir()] == ["set.tar.gz"]
 
 
-def test_fetch_uses_the_variable(entry, server, answer, tmp_path, monkeypatch):
+def test_fetch_uses_the_variable(entry, server, answer, tmp_path, monkeypatch, md5):
     monkeypatch.setenv("HECKA_DATA", str(tmp_path / "variable"))
     entry(File("mine", md5(PLAIN), urls=(server.serve("/mine", answer.whole(PLAIN)),)))
     fetch("mine")
@@ -156,3 +132,12 @@ def test_fetch_uses_the_variable(entry, server, answer, tmp_path, monkeypatch):
 def test_the_bundled_digits_need_no_file(tmp_path):
     assert fetch("digits", tmp_path) == check("digits", tmp_path) == []
     assert list(tmp_path.iterdir()) == []
+
+
+def test_where_a_stand_in_can_be_made_a_failed_download_says_so(server, answer, tmp_path, monkeypatch):
+    gone = server.serve("/gone", answer.error(404))
+    published = catalogue.find("ambiguous-mnist")
+    files = tuple(replace(file, urls=(gone,)) for file in published.files)
+    monkeypatch.setitem(catalogue.CATALOGUE, "ambiguous-mnist", replace(published, files=files))
+    with pytest.raises(DownloadError, match=r"HTTP 404.*; or make a surrogate by `hecka data make-ambiguous`"):
+        fetch("ambiguous-mnist", tmp_path)

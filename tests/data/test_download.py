@@ -128,6 +128,24 @@ def test_a_lie_is_deleted_and_not_asked_for_again(get, server, answer, tmp_path)
     assert left(tmp_path) == []
 
 
+@pytest.mark.parametrize("checksum", [CHECKSUM, None])
+def test_an_answer_without_end_is_cut_off_before_it_fills_the_disk(
+    get, server, answer, tmp_path, monkeypatch, checksum
+):
+    monkeypatch.setattr(module, "EXCESS", 1_000_000)
+    told = []
+    with pytest.raises(DownloadError, match=r"expected 1000 bytes, got \d+ and more: not the published file"):
+        get(
+            server.serve("/a", answer.endless(50_000_000)),
+            checksum=checksum,
+            size=1000,
+            progress=lambda name, done, total: told.append(done),
+        )
+    assert len(server.asked) == 1
+    assert left(tmp_path) == []
+    assert max(told) < 3_000_000
+
+
 def test_half_a_file_stays_for_the_next_time(get, server, answer, part):
     url = server.serve("/a", answer.whole(CONTENT, sent=HALF), answer.error(500))
     with pytest.raises(DownloadError, match=r"data\.bin from one of 1 sources, .*/a: HTTP 500.* put the file at"):

@@ -30,6 +30,7 @@ class DataSet:
         parts: for a union, the sets that stand in it one after the other; each may lie in another folder.
         class_list: the published file with one class a line; labels follow its sorted lines.
         made_by: for a set that nobody publishes, the command that makes it.
+        stand_in_by: the command that makes a stand-in where the published files cannot be had.
         note: what every result from this set has to say of it.
     """
 
@@ -47,6 +48,7 @@ class DataSet:
     parts: tuple[DataSet, ...] = ()
     class_list: str = ""
     made_by: str = ""
+    stand_in_by: str = ""
     note: str = ""
 
     @property

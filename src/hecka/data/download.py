@@ -32,6 +32,7 @@ BLOCK = 1 << 18
 ROUNDS = 5  # through all sources; with PAUSE this waits 1 + 2 + 4 + 8 seconds between them
 PAUSE = 1.0
 TIMEOUT = 30.0  # seconds without a byte
+EXCESS = 1 << 24  # bytes beyond the published size, after which a source might go on until the disk is full
 WORTH_RETRYING = {408, 425, 429, 500, 502, 503, 504}  # HTTP's ways of saying "later"
 
 
@@ -65,7 +66,7 @@ def download(
         target: where the file is to be; its folder is made.
         checksum: "md5:..." or "sha256:..."; without one nothing is resumed, for nothing could tell whether the halves
             belong together.
-        size: in bytes, looked at where there is no checksum.
+        size: in bytes; the truth where there is no checksum, else only to tell an answer without end.
         progress: told of every block.
         rounds: how often all sources are tried.
         pause: seconds before the second round; twice as many before each further one.
@@ -79,7 +80,7 @@ def download(
     for attempt in range(rounds):
         for url in tuple(left):
             try:
-                resumed = _transfer(url, part, checksum is not None, timeout, progress)
+                resumed = _transfer(url, part, checksum is not None, size, timeout, progress)
                 _verify(part, checksum, size, resumed)
             except _AttemptError as failure:
                 reasons[url] = str(failure)
@@ -102,7 +103,7 @@ def download(
     )
 
 
-def _transfer(url: str, part: Path, resume: bool, timeout: float, progress: Progress | None) -> bool:
+def _transfer(url: str, part: Path, resume: bool, size: int | None, timeout: float, progress: Progress | None) -> bool:
     """Append what is missing to ``part`` and say True, or write it anew and say False."""
     start = part.stat().st_size if resume and part.exists() else 0
     request = urllib.request.Request(url, headers={"User-Agent": "hecka"})  # some servers turn Python's away
@@ -126,10 +127,17 @@ def _transfer(url: str, part: Path, resume: bool, timeout: float, progress: Prog
             for block in _blocks(response, timeout):
                 stream.write(block)
                 done += len(block)
+                if size is not None and done > size + EXCESS:
+                    break
                 if progress is not None:
                     progress(part.stem, done, total)
             stream.flush()
             os.fsync(stream.fileno())  # before the name appears, so that a power cut cannot leave it empty
+    if size is not None and done > size + EXCESS:
+        part.unlink()
+        raise _AttemptError(
+            f"expected {size} bytes, got {done} and more: not the published file, deleted", final=start == 0
+        )
     if total is not None and done < total:
         raise _AttemptError(f"the connection closed after {done} of {total} bytes")
     return start > 0

@@ -49,7 +49,12 @@ def _complete(dataset: DataSet, place: Path, split: Split | None, progress: Prog
         if file.unpacks_to is not None:
             _fetch_archive(dataset, file, place, split, progress)
         elif file.urls and file.find(place) is None:
-            download(file.urls, place / file.path, file.checksum, file.size, progress)
+            try:
+                download(file.urls, place / file.path, file.checksum, file.size, progress)
+            except DownloadError as error:
+                if dataset.stand_in_by:
+                    raise DownloadError(f"{error}; or make a surrogate by `{dataset.stand_in_by}`") from error
+                raise
 
 
 def _fetch_archive(dataset: DataSet, file: File, root: Path, split: Split | None, progress: Progress | None) -> None:

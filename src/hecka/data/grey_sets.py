@@ -157,6 +157,7 @@ AMBIGUOUS_MNIST = DataSet(
         )
     ),
     layout=layouts.ambiguous_mnist("AmbiguousMNIST"),
+    stand_in_by="hecka data make-ambiguous",
 )
 
 SURROGATE_FOLDER = "AmbiguousMNIST-surrogate"
@@ -165,13 +166,14 @@ SURROGATE_AMBIGUOUS_MNIST = replace(
     AMBIGUOUS_MNIST,
     name="ambiguous-mnist-surrogate",
     title="Ambiguous-MNIST (surrogate)",
-    about="made here, in the published set's layout and to its statistics, where the published files cannot be had: "
+    about="made here, in the published set's layout and to its labels' entropy, where the files cannot be had: "
     "digits between two classes, each 10 times, one after another, with 10 drawn labels: hold out whole tens",
     licence="made from MNIST, as MNIST's",
     citation="made by hecka after " + AMBIGUOUS_MNIST.citation,
     files=tuple(File(f"{SURROGATE_FOLDER}/{name}") for name in layouts.AMBIGUOUS_FILES),
     layout=layouts.ambiguous_mnist(SURROGATE_FOLDER),
-    made_by="hecka data make-ambiguous",
+    made_by=AMBIGUOUS_MNIST.stand_in_by,
+    stand_in_by="",
     note="surrogate Ambiguous-MNIST",
 )
 

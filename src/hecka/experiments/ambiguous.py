@@ -7,7 +7,8 @@ the VAE and the judges see MNIST's training images alone, the training half lies
 between MNIST's test images.
 
 Reference: Mukhoti et al., "Deep Deterministic Uncertainty", CVPR 2023.  It publishes the images and outlines how they
-were made; every number here is hecka's own, chosen so that the labels' statistics come out as the published ones.
+were made; every number here is hecka's own, chosen so that the labels' mean entropy comes out as the published one.
+The best answer is right more often than there, .87 against .82 to .84 (docs/data.md).
 """
 
 from __future__ import annotations
