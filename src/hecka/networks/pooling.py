@@ -29,8 +29,6 @@ class HalvingMaxPool(nn.Module):
 
 
 class _HalvingMax(torch.autograd.Function):
-    generate_vmap_rule = True
-
     @staticmethod
     def forward(x: Tensor) -> Tensor:
         return torch.maximum(*_halves(torch.maximum(*_halves(x, -1)), -2))
@@ -45,6 +43,12 @@ class _HalvingMax(torch.autograd.Function):
         x = x.detach()  # where the largest value stands has no derivative
         rows = torch.maximum(*_halves(x, -1))
         return _spread(_spread(gradient, rows, -2), x, -1)
+
+    @staticmethod
+    def vmap(info: object, in_dims: tuple[int], x: Tensor) -> tuple[Tensor, int]:
+        """Only the last two axes count."""
+        pooled: Tensor = _HalvingMax.apply(x.movedim(in_dims[0], 0))  # type: ignore[no-untyped-call]
+        return pooled, 0
 
 
 def _halves(x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
@@ -62,9 +66,8 @@ def _spread(gradient: Tensor, x: Tensor, axis: int) -> Tensor:
     first, second = _halves(x, axis)
     if torch.is_grad_enabled():  # a gradient of a gradient, which cannot be written in place
         takes = first >= second
-        pairs = torch.stack([gradient * takes, gradient * ~takes], dim=axis - 1).movedim(axis - 1, -1)
-        whole = pairs.movedim(-1, x.dim() + axis + 1).flatten(x.dim() + axis, x.dim() + axis + 1)
-        return F.pad(whole, [0, 0] * (-axis - 1) + [0, x.shape[axis] - whole.shape[axis]])
+        spread = torch.stack([gradient * takes, gradient * ~takes], dim=axis).flatten(axis - 1, axis)
+        return F.pad(spread, [0, 0] * (-axis - 1) + [0, x.shape[axis] % 2])
     spread = torch.empty_like(x) if x.shape[axis] % 2 == 0 else torch.zeros_like(x)
     to_first, to_second = _halves(spread, axis)
     torch.ge(first, second, out=to_first).mul_(gradient)
