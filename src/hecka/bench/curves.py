@@ -68,11 +68,12 @@ class Curve:
     milliseconds: dict[str, list[float]]
     mebibytes: dict[str, list[float]]
 
-    def exponents(self) -> dict[str, float]:
-        """Of time and memory of the diverse step, over the upper half of the sizes."""
+    def exponents(self) -> dict[str, dict[str, float]]:
+        """Of time and memory of both steps."""
+        quantities = {"time": self.milliseconds, "memory": self.mebibytes}
         return {
-            "time": exponent(self.sizes, self.milliseconds["HE-CKA"]),
-            "memory": exponent(self.sizes, self.mebibytes["HE-CKA"]),
+            quantity: {name: exponent(self.sizes, values) for name, values in lines.items()}
+            for quantity, lines in quantities.items()
         }
 
 
@@ -96,7 +97,11 @@ def curves(
     measured = [curve(size, GROWING[size], repeats, place) for size in only or GROWING]
     where = f"{device}, {torch.get_num_threads()} threads, torch {torch.__version__}, medians of {repeats} rounds"
     out.mkdir(parents=True, exist_ok=True)
-    content = {"format": 1, "machine": where, "curves": [asdict(each) | each.exponents() for each in measured]}
+    content = {
+        "format": 1,
+        "machine": where,
+        "curves": [asdict(each) | {"exponents": each.exponents()} for each in measured],
+    }
     (out / "cost-curves.json").write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
     panels = [
         [Panel(each.size, "ms a step", each.sizes, each.milliseconds, ALLOWED[each.size][0]) for each in measured],
@@ -126,10 +131,10 @@ def curve(size: str, sizes: Sequence[int], repeats: int, device: torch.device) -
 def exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
     """The slope of log ``values`` over log ``sizes``, over the upper half of the sizes.
 
-    >>> exponent([1, 2, 4, 8], [9, 9, 12, 48])
+    >>> round(exponent([1, 2, 4, 8], [9, 9, 12, 48]), 3)
     2.0
     """
-    half = len(sizes) // 2
+    half = min(len(sizes) // 2, len(sizes) - 2)
     return linear_regression([log(size) for size in sizes[half:]], [log(value) for value in values[half:]]).slope
 
 
@@ -137,20 +142,12 @@ def table(measured: Sequence[Curve]) -> str:
     """One line a curve: from the smallest to the largest size, and the exponents."""
     lines = []
     for each in measured:
-        time, memory, found = each.milliseconds["HE-CKA"], each.mebibytes["HE-CKA"], each.exponents()
-        ratio = [values["HE-CKA"][-1] / values["plain"][-1] for values in (each.milliseconds, each.mebibytes)]
-        lines.append(
-            [
-                f"{each.size}: {each.sizes[0]} to {each.sizes[-1]}",
-                f"{time[0]:.1f} to {time[-1]:.1f} ms",
-                f"{found['time']:.2f}",
-                f"{ALLOWED[each.size][0]:g}",
-                f"{ratio[0]:.2f}",
-                f"{memory[0]:.1f} to {memory[-1]:.1f} MiB",
-                f"{found['memory']:.2f}",
-                f"{ALLOWED[each.size][1]:g}",
-                f"{ratio[1]:.2f}",
-            ]
-        )
-    header = ["HE-CKA step over", "time", "exponent", "allowed", "x plain", "peak", "exponent", "allowed", "x plain"]
-    return markdown(header, lines)
+        line = [f"{each.size}: {each.sizes[0]} to {each.sizes[-1]}"]
+        parts = zip(each.exponents().values(), ALLOWED[each.size], (each.milliseconds, each.mebibytes), strict=True)
+        for (found, allowed, values), unit in zip(parts, ("ms", "MiB"), strict=True):
+            diverse, plain = values["HE-CKA"], values["plain"]
+            line += [f"{diverse[0]:.1f} to {diverse[-1]:.1f} {unit}", f"{diverse[-1] / plain[-1]:.2f}"]
+            line += [f"{found['plain']:.2f}", f"{found['HE-CKA']:.2f}", f"{allowed:g}"]
+        lines.append(line)
+    quantity = ["x plain", "exponent: plain", "HE-CKA", "allowed"]
+    return markdown(["step over", "HE-CKA: time", *quantity, "HE-CKA: peak", *quantity], lines)

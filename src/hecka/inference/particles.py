@@ -158,8 +158,9 @@ class Particles(ABC):
 def _run_aside(members: Members, params: Params, inputs: Tensor) -> Tensor:
     """Logits of foreign weights; running statistics are left as they were."""
     buffers = list(members.buffers()) if isinstance(members, nn.Module) else []
-    before = [buffer.clone() for buffer in buffers]
+    before = [(buffer._version, buffer.clone()) for buffer in buffers]
     logits = members.run(params, inputs).logits
-    for buffer, old in zip(buffers, before, strict=True):
-        buffer.copy_(old)
+    for buffer, (version, old) in zip(buffers, before, strict=True):
+        if buffer._version != version:  # a hypernetwork's own graph hangs on buffers that no run touches
+            buffer.copy_(old)
     return logits
