@@ -158,9 +158,9 @@ class Particles(ABC):
 def _run_aside(members: Members, params: Params, inputs: Tensor) -> Tensor:
     """Logits of foreign weights; running statistics are left as they were."""
     buffers = list(members.buffers()) if isinstance(members, nn.Module) else []
-    before = [(buffer._version, buffer.clone()) for buffer in buffers]
+    before = [buffer.clone() for buffer in buffers]
     logits = members.run(params, inputs).logits
-    for buffer, (version, old) in zip(buffers, before, strict=True):
-        if buffer._version != version:  # a hypernetwork's own graph hangs on buffers that no run touches
-            buffer.copy_(old)
+    for buffer, old in zip(buffers, before, strict=True):
+        # Behind autograd's back: a hypernetwork's graph hangs on buffers that no run has touched.
+        buffer.data.copy_(old)
     return logits
