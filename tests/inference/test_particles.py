@@ -251,3 +251,23 @@ def test_multiplier_widens_the_kernel(members, data):
         for multiplier in (1.0, 3.0)
     )
     assert float(wide) == pytest.approx(float(narrow) ** (1 / 3), rel=0.1)
+
+
+class TwoPasses(WGD):
+    """The same rule with two ways back, one for the fit and one for the kernel."""
+
+    shares_gradients = True
+
+
+@pytest.mark.parametrize("execution", ["vmap", "loop"])
+@pytest.mark.parametrize("frozen", [False, True], ids=["all", "first layer frozen"])
+def test_one_way_back_carries_both_parts(execution, frozen, data):
+    def net():
+        made = nn.Sequential(nn.Linear(2, 5), nn.Tanh(), nn.Linear(5, 3), nn.Identity()).double()
+        made[0].requires_grad_(not frozen)
+        return made
+
+    # The last two taps record one and the same tensor; that of a frozen layer hangs on no weight.
+    members = Ensemble(net, MEMBERS, taps=["0", "2", "3"], execution=execution)
+    actual, expected = (direction_of(method(kernel=HECKA()), members, data) for method in (WGD, TwoPasses))
+    torch.testing.assert_close(actual, expected, rtol=1e-10, atol=1e-12)

@@ -19,6 +19,7 @@ EXPERIMENTS: dict[str, str] = {
     "table-particles": "hecka.experiments.tables:table_particles",
     "table-cka": "hecka.experiments.table_cka:table_cka",
     "table-cost": "hecka.bench.table_cost:table_cost",
+    "cost-curves": "hecka.bench.curves:curves",
     "figure-entropy": "hecka.experiments.entropy_figure:entropy_figure",
     "figure-cka": "hecka.experiments.cka_figure:cka_figure",
     "figure-outliers": "hecka.experiments.outlier_figure:outlier_figure",

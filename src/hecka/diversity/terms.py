@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Literal
 
+import torch
 from torch import Tensor
 
 from hecka.diversity.energy import (
@@ -53,7 +54,7 @@ class PairTerm(ABC):
 
     @abstractmethod
     def pairs(self, cosines: Tensor, batch: int) -> Tensor:
-        """The value of every pair from one layer's cosines (M, M) of Gram matrices of ``batch`` examples: (M, M)."""
+        """The value of each pair by itself, (..., M, M) from as many cosines; Gram matrices are of ``batch`` examples."""
 
     def matrix(self, features: Features) -> Tensor:
         """Weighted sum over layers of the value of every pair of members, (M, M); a member with itself too."""
@@ -62,16 +63,19 @@ class PairTerm(ABC):
                 f"{type(self).__name__}: expected recorded features, got none; give the members taps=[...]"
             )
         weights = layer_weights(self.weights, len(features), self.normalize_weights)
-        matrix: Tensor | None = None
-        for (tap, each), weight in zip(features.items(), weights, strict=True):
-            if weight == 0:  # a layer that does not count must not cost either
-                continue
+        counting = [(*item, weight) for item, weight in zip(features.items(), weights, strict=True) if weight]
+        cosines, batches = [], []
+        for tap, each, _ in counting:  # a layer that does not count costs nothing
             # Layer by layer: one layer's Gram matrices fit into a cache, and the way back frees them layer by layer.
             grams = member_grams(each, self.kernel, tap)
-            pairs = weight * self.pairs(gram_cosines(grams, self.centering), batch=grams.shape[-1])
-            matrix = pairs if matrix is None else matrix + pairs
-        assert matrix is not None  # weights are never all zero
-        return matrix
+            cosines.append(gram_cosines(grams, self.centering))
+            batches.append(grams.shape[-1])
+        if len(set(batches)) == 1:  # M x M numbers are nothing, but a dozen operations on them are not: all at once
+            values = self.pairs(torch.stack(cosines), batches[0]).unbind()
+        else:
+            values = tuple(self.pairs(each, batch) for each, batch in zip(cosines, batches, strict=True))
+        weighted = [weight * each for (*_, weight), each in zip(counting, values, strict=True)]
+        return torch.stack(weighted).sum(0)
 
     def __call__(self, features: Features) -> Tensor:
         """The term: a scalar."""

@@ -7,11 +7,12 @@ with the right argument held.  Two ways to compare members:
 * by where they lie (weights, or outputs): an RBF of the distance, :math:`k = \exp(-D / 2b)`, whose gradient is known,
   :math:`r_i = \frac1b \sum_j K_{ij} (x_j - x_i)`: no backward pass, and hardly any cost;
 * by their features: any diversity term's matrix.  k is symmetric, so holding the right argument is half the gradient
-  of :math:`\sum_{ij} K_{ij}`: one backward pass.
+  of :math:`\sum_{ij} K_{ij}`: one backward pass, or none of its own where it only joins another one (``at_taps``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -19,7 +20,7 @@ from torch import Tensor
 
 from hecka.diversity.terms import PairTerm
 from hecka.similarity.kernels import RBF, linear_gram, squared_distances
-from hecka.types import Features, Params
+from hecka.types import Features, MemberFeatures, Params
 
 
 class Closeness(NamedTuple):
@@ -50,6 +51,42 @@ def between_features(params: Params, features: Features, term: PairTerm) -> Clos
     matrix = term.matrix(features)
     gradients = torch.autograd.grad(matrix.sum() / 2, list(params.values()), retain_graph=True, materialize_grads=True)
     return Closeness(matrix.detach(), dict(zip(params, gradients, strict=True)))
+
+
+def at_taps(
+    features: Features, term: PairTerm, factors: Callable[[Tensor], Tensor]
+) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
+    """K (M, M), and the gradient r where it passes each recorded tensor, times ``factors(K)`` (M,).
+
+    From there to the weights all is linear, so r goes the rest of the way together with another gradient, at no cost.
+    """
+    held: dict[str, MemberFeatures] = {}
+    for tap, each in features.items():
+        held[tap] = _leaf(each) if isinstance(each, Tensor) else tuple(map(_leaf, each))
+    matrix = term.matrix(held)
+    leaves = [one for each in held.values() for one in _parts(each)]
+    gradients = torch.autograd.grad(matrix.sum() / 2, leaves, materialize_grads=True)
+    matrix = matrix.detach()
+    scales = [scale for each in held.values() for scale in _scales(factors(matrix), each)]
+    recorded = [one for each in features.values() for one in _parts(each)]
+    scaled = (gradient * scale.to(gradient.dtype) for gradient, scale in zip(gradients, scales, strict=True))
+    # What hangs on no weight, such as the output of a frozen layer, is no way to any.
+    return matrix, [pair for pair in zip(recorded, scaled, strict=True) if pair[0].requires_grad]
+
+
+def _leaf(tensor: Tensor) -> Tensor:
+    return tensor.detach().requires_grad_()
+
+
+def _parts(each: MemberFeatures) -> tuple[Tensor, ...]:
+    return (each,) if isinstance(each, Tensor) else each
+
+
+def _scales(factors: Tensor, each: MemberFeatures) -> tuple[Tensor, ...]:
+    """``factors`` (M,) in the form of one tap's features: one for each member, or all along a first axis."""
+    if isinstance(each, Tensor):
+        return (factors.reshape(-1, *[1] * (each.dim() - 1)),)
+    return factors.unbind()
 
 
 def between_outputs(outputs: Tensor, kernel: RBF, softmax: bool) -> Closeness:

@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import ClassVar, Literal, TypeAlias, get_args
 
 import torch
 from torch import Tensor, nn
@@ -32,7 +32,7 @@ from hecka.diversity.terms import PairTerm
 from hecka.errors import InputError
 from hecka.inference.gradient import gradient
 from hecka.inference.likelihood import is_classification, member_losses
-from hecka.inference.member_kernels import Closeness, between_features, between_outputs, between_points, mix
+from hecka.inference.member_kernels import Closeness, at_taps, between_features, between_outputs, between_points, mix
 from hecka.inference.posterior import Prior, energies
 from hecka.inference.score_estimators import ETA, MEDIAN_RBF, ssge_score
 from hecka.similarity.kernels import RBF
@@ -56,6 +56,9 @@ class Particles(ABC):
         noise: standard deviation of the targets' noise, for regression with ``data_size``.
         eta: regulariser of the spectral and Stein estimators.
     """
+
+    shares_gradients: ClassVar[bool] = True
+    """Whether A mixes gradients.  Else, with a diversity term, A is I and B diagonal: one backward pass is enough."""
 
     kernel: RBF | PairTerm = MEDIAN_RBF
     space: Space = "weights"
@@ -108,6 +111,10 @@ class Particles(ABC):
             log_prior = self.prior.log_density(params)
             energy = energy - log_prior
             info["log_prior"] = log_prior.detach().mean()
+        if isinstance(self.kernel, PairTerm) and not self.shares_gradients:
+            matrix, pulls = at_taps(features, self.kernel, lambda kernel: self.mixing(kernel)[1].diagonal())
+            info["kernel"] = mean_over_pairs(matrix)
+            return Step(gradient(energy.sum(), params, pulls), info, state)
         if isinstance(self.kernel, RBF):
             closeness = between_points(params, self.kernel)
         else:
@@ -154,5 +161,6 @@ def _run_aside(members: Members, params: Params, inputs: Tensor) -> Tensor:
     before = [buffer.clone() for buffer in buffers]
     logits = members.run(params, inputs).logits
     for buffer, old in zip(buffers, before, strict=True):
-        buffer.copy_(old)
+        # Behind autograd's back: a hypernetwork's graph hangs on buffers that no run has touched.
+        buffer.data.copy_(old)
     return logits

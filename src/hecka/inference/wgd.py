@@ -14,7 +14,7 @@ Reference: D'Angelo & Fortuin, "Repulsive Deep Ensembles are Bayesian", NeurIPS 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import get_args
+from typing import ClassVar, get_args
 
 import torch
 from torch import Tensor
@@ -34,6 +34,8 @@ class WGD(Particles):
             [0., 1.]]), tensor([[0.5000, 0.0000],
             [0.0000, 0.5000]]))
     """
+
+    shares_gradients: ClassVar[bool] = False
 
     estimator: Estimator = "kde"
 

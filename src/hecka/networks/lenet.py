@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from hecka.errors import InputError
 from hecka.networks.activations import Crater
 from hecka.networks.mlp import Dense
+from hecka.networks.pooling import HalvingMaxPool
 from hecka.networks.unit_variance import UnitConv2d
 
 SIDE = 28  # MNIST's; two convolutions and two poolings leave 4 x 4
@@ -35,8 +36,8 @@ class LeNet5(nn.Module):
     def __init__(self, classes: int = 10, channels: int = 1) -> None:
         super().__init__()
         self.channels = channels
-        self.conv1 = nn.Sequential(UnitConv2d(channels, 6, 5), Crater(), nn.MaxPool2d(2))
-        self.conv2 = nn.Sequential(UnitConv2d(6, 16, 5), Crater(), nn.MaxPool2d(2))
+        self.conv1 = nn.Sequential(UnitConv2d(channels, 6, 5), Crater(), HalvingMaxPool())
+        self.conv2 = nn.Sequential(UnitConv2d(6, 16, 5), Crater(), HalvingMaxPool())
         self.fc1 = Dense(FLAT, 120, Crater())
         self.fc2 = Dense(120, 84, Crater())
         self.fc3 = Dense(84, classes, nn.Identity())

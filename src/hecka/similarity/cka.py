@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.autograd.function import FunctionCtx, once_differentiable
 
 from hecka.errors import InputError
-from hecka.similarity.kernels import Kernel, KernelName, as_kernel, flatten_rows, gram, linear_gram
+from hecka.similarity.kernels import Kernel, KernelName, as_kernel, flatten_rows, gram, linear_gram, linear_grams
 from hecka.types import Features, MemberFeatures
 
 Centering: TypeAlias = Literal["both", "one-sided", "unbiased"]
@@ -131,7 +131,7 @@ def _linear_grams(features: MemberFeatures, tap: str) -> Tensor:
         return linear_gram(flatten_rows(features, leading=2))
     check_batch(features[0].shape[0], tap)
     # One Gram a member: stacking the features first would copy them all.
-    return torch.stack([linear_gram(flatten_rows(each, leading=1)) for each in features])
+    return linear_grams([flatten_rows(each, leading=1) for each in features])
 
 
 def check_batch(size: int, tap: str) -> None:
@@ -184,11 +184,13 @@ class _GramCosines(torch.autograd.Function):
     r"""Cosines :math:`c_{ij} = \langle v_i, v_j \rangle / |v_i| |v_j|` of the projections v = P K.
 
     The gradient with respect to K_i is :math:`\sum_j s_{ij} (v_j/|v_j| - c_{ij} v_i/|v_i|) / |v_i|`, s the symmetrised
-    gradient of c.  It lies in the range of P already: the way back needs no centring and is one matrix product.
+    gradient of c.  It lies in the range of P already: the way back needs no centring and is one matrix product.  v is
+    made again for it rather than kept: K is kept by its kernel anyway, and one N x N matrix a member and layer is what
+    the memory of a diverse step exceeds that of a plain one by.
     """
 
     @staticmethod
-    def forward(grams: Tensor, centering: Centering) -> tuple[Tensor, Tensor, Tensor]:
+    def forward(grams: Tensor, centering: Centering) -> tuple[Tensor, Tensor]:
         vectors = project(grams, centering).flatten(-2)
         products = vectors @ vectors.mT
         squares = products.diagonal(dim1=-2, dim2=-1)
@@ -196,28 +198,27 @@ class _GramCosines(torch.autograd.Function):
         noise = 8 * torch.finfo(grams.dtype).eps * grams.diagonal(dim1=-2, dim2=-1).sum(-1)
         resolved = squares > noise.square()
         inverse = torch.where(resolved, squares.where(resolved, 1.0).rsqrt(), 0.0)
-        return products * inverse.unsqueeze(-1) * inverse.unsqueeze(-2), vectors, inverse
+        return products * inverse.unsqueeze(-1) * inverse.unsqueeze(-2), inverse
 
     @staticmethod
-    def setup_context(
-        ctx: FunctionCtx, inputs: tuple[Tensor, Centering], output: tuple[Tensor, Tensor, Tensor]
-    ) -> None:
-        ctx.mark_non_differentiable(*output[1:])
+    def setup_context(ctx: FunctionCtx, inputs: tuple[Tensor, Centering], output: tuple[Tensor, Tensor]) -> None:
+        ctx.mark_non_differentiable(output[1])
         ctx.set_materialize_grads(False)
-        ctx.save_for_backward(*output)
+        ctx.save_for_backward(inputs[0], *output)
+        ctx.centering = inputs[1]  # type: ignore[attr-defined]
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: FunctionCtx, gradient: Tensor | None, *_: None) -> tuple[Tensor | None, None]:
+    def backward(ctx: FunctionCtx, gradient: Tensor | None, _: None) -> tuple[Tensor | None, None]:
         if gradient is None:
             return None, None
-        cosines, vectors, inverse = ctx.saved_tensors  # type: ignore[attr-defined]
+        grams, cosines, inverse = ctx.saved_tensors  # type: ignore[attr-defined]
+        vectors = project(grams, ctx.centering).flatten(-2)  # type: ignore[attr-defined]
         symmetric = gradient + gradient.mT
         symmetric = symmetric - torch.diag_embed(symmetric.diagonal(dim1=-2, dim2=-1))  # c_ii is constant
         weights = symmetric * inverse.unsqueeze(-1) * inverse.unsqueeze(-2)
         weights = weights - torch.diag_embed((symmetric * cosines).sum(-1) * inverse.square())
-        count = int(vectors.shape[-1] ** 0.5)
-        return (weights @ vectors).unflatten(-1, (count, count)), None
+        return (weights @ vectors).view(grams.shape), None
 
 
 def check_centering(centering: str, unbiased: bool = False) -> Centering:

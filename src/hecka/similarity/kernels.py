@@ -11,6 +11,7 @@ are touched once and all further work is on N x N matrices:
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
@@ -20,6 +21,9 @@ from torch import Tensor
 from torch.autograd.function import FunctionCtx, once_differentiable
 
 from hecka.errors import InputError, nearest
+
+# Products of fewer rows are slower than what they save.
+SMALLEST_STRIP = 64
 
 
 class Kernel(Protocol):
@@ -225,6 +229,52 @@ class _Gram(torch.autograd.Function):
         (features,) = ctx.saved_tensors  # type: ignore[attr-defined]
         product: Tensor = (gradient + gradient.mT) @ features
         return product
+
+
+def linear_grams(members: Sequence[Tensor]) -> Tensor:
+    """X X^T of the features (N, D) of each member, stacked (M, N, N), in float32 at least.
+
+    >>> linear_grams([torch.eye(2), 2 * torch.eye(2)])[1]
+    tensor([[4., 0.],
+            [0., 4.]])
+    """
+    if torch.compiler.is_compiling() or members[0].device.type != "cpu":
+        return torch.stack([linear_gram(each) for each in members])
+    wide = [each.float() if each.dtype in (torch.bfloat16, torch.float16) else each for each in members]
+    with torch.autocast("cpu", enabled=False):
+        grams: Tensor = _MemberGrams.apply(*wide)  # type: ignore[no-untyped-call]
+    return grams
+
+
+class _MemberGrams(torch.autograd.Function):
+    """The same for many members: each Gram matrix is written where it belongs, and only its lower half computed."""
+
+    @staticmethod
+    def forward(*members: Tensor) -> Tensor:
+        count = len(members[0])
+        grams = members[0].new_empty(len(members), count, count)
+        for gram, features in zip(grams, members, strict=True):
+            _write_gram(gram, features)
+        return grams
+
+    @staticmethod
+    def setup_context(ctx: FunctionCtx, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx: FunctionCtx, gradient: Tensor) -> tuple[Tensor, ...]:
+        members = ctx.saved_tensors  # type: ignore[attr-defined]
+        return tuple(each @ features for each, features in zip(gradient + gradient.mT, members, strict=True))
+
+
+def _write_gram(gram: Tensor, features: Tensor) -> None:
+    """X X^T into ``gram`` in strips, each up to the diagonal, and mirrored: two thirds of the products."""
+    count = len(features)
+    strip = max(SMALLEST_STRIP, -(-count // 3))
+    for start in range(0, count, strip):
+        end = min(start + strip, count)
+        torch.mm(features[start:end], features[:end].mT, out=gram[start:end, :end])
+        gram[:start, start:end] = gram[start:end, :start].mT
 
 
 def smallest_square(dtype: torch.dtype) -> float:
