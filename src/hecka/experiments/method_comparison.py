@@ -2,7 +2,7 @@
 
 Twenty small networks learn the four classes of the demo, by every method, with the same data, networks, optimizer and
 steps.  Fresh points of the classes, the gaps between them and the far field are then told apart by entropy (by density
-for DDU).  Three failings are measured apart, where their cause can be seen alone (``method_failings``).
+for DDU).  Two failings are measured apart, where their cause can be seen alone (``method_failings``).
 """
 
 from __future__ import annotations
