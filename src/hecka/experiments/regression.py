@@ -53,6 +53,7 @@ class Scores:
     spread_far: float
     covered_data: float
     covered_gap: float
+    covered_far: float
     cka: tuple[float, ...]
 
 
@@ -130,13 +131,25 @@ def score(grid: Tensor, outputs: Tensor, cka: Sequence[float]) -> Scores:
         spread_far=std[far].mean().item(),
         covered_data=covered[seen].mean().item(),
         covered_gap=covered[gap].mean().item(),
+        covered_far=covered[far].mean().item(),
         cka=tuple(cka),
     )
 
 
 def table(results: dict[str, list[Scores]]) -> str:
     """One row a method; means and standard deviations over seeds."""
-    header = ["method", "error: data", "gap", "spread: data", "gap", "far", "covered: data", "gap", "CKA by layer"]
+    header = [
+        "method",
+        "error: data",
+        "gap",
+        "spread: data",
+        "gap",
+        "far",
+        "covered: data",
+        "gap",
+        "far",
+        "CKA by layer",
+    ]
     lines = []
     for name, runs in results.items():
         numbers = [
@@ -147,6 +160,7 @@ def table(results: dict[str, list[Scores]]) -> str:
             with_spread([run.spread_far for run in runs], 2),
             with_spread([run.covered_data for run in runs], 2),
             with_spread([run.covered_gap for run in runs], 2),
+            with_spread([run.covered_far for run in runs], 2),
             " ".join(f"{sum(layer) / len(layer):.2f}" for layer in zip(*(run.cka for run in runs), strict=True)),
         ]
         lines.append([name, *numbers])
