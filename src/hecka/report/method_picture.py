@@ -58,7 +58,8 @@ def methods_picture(
 def _entropies(axes: Axes, dots: Sequence[MethodDots], highest: float) -> None:
     places = range(len(dots))
     for place, each in zip(places, dots, strict=True):
-        axes.plot([each.data, max(each.gaps, each.far)], [place, place], color="#dddddd", linewidth=1, zorder=0)
+        entropies = each.data, each.gaps, each.far
+        axes.plot([min(entropies), max(entropies)], [place, place], color="#dddddd", linewidth=1, zorder=0)
     for (region, colour), label in zip(
         COLOURS.items(),
         ("on the data (0 is right)", "in the gaps, where no outlier was put", "far from all"),
@@ -71,6 +72,7 @@ def _entropies(axes: Axes, dots: Sequence[MethodDots], highest: float) -> None:
     axes.set_ylim(len(dots) - 0.5, -1.2)
     axes.set_xlim(-0.03, highest + 0.04)
     axes.set_xlabel("mean predictive entropy in nats", fontsize=9)
+    axes.tick_params(axis="x", labelsize=8.5)
     axes.legend(loc="upper center", bbox_to_anchor=(0.4, 1.07), ncols=3, fontsize=8, frameon=False, handletextpad=0.1)
     axes.spines[["top", "right"]].set_visible(False)
 
