@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
+
+from hecka.report.canvas import canvas, save
 
 COLOURS = {"data": "#00798c", "gaps": "#edae49", "far": "#d1495b"}
 MARKS = ("o", "s", "^", "D")
@@ -32,7 +33,7 @@ def methods_picture(
     classes: int = 4,
 ) -> None:
     """Write dots of entropy for every method, repulsion's share by size, and recovered variance by dimension."""
-    figure = plt.figure(figsize=(11.5, 0.27 * len(dots) + 1.4), layout="constrained")
+    figure = canvas(11.5, 0.27 * len(dots) + 1.4)
     grid = figure.add_gridspec(2, 2, width_ratios=(1.35, 1))
     _entropies(figure.add_subplot(grid[:, 0]), dots, math.log(classes))
     top, bottom = figure.add_subplot(grid[0, 1]), figure.add_subplot(grid[1, 1])
@@ -50,9 +51,7 @@ def methods_picture(
     bottom.axhline(1, color="#888888", linewidth=0.8, linestyle="--", zorder=0)
     bottom.set_xscale("log", base=2)
     bottom.set_xticks(list(next(iter(variances.values()))), labels=[str(x) for x in next(iter(variances.values()))])
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
+    save(figure, path)
 
 
 def _entropies(axes: Axes, dots: Sequence[MethodDots], highest: float) -> None:
