@@ -69,7 +69,7 @@ def test_latex_leaves_no_sign_that_would_be_a_command():
 def test_the_standard_error_is_the_deviation_over_the_root_of_the_count():
     values = [1.0, 2.0, 4.0, 8.0]
     assert standard_error(values) == pytest.approx(torch.tensor(values).std().item() / 2)
-    assert with_error(values, 1) == "3.8 ± 1.6"
+    assert with_error(values, 1) == "3.8 ± 1.5"
     assert with_error([2.0], 1) == "2.0"
 
 

@@ -21,7 +21,7 @@ EXPERIMENTS: dict[str, str] = {
     "table-cost": "hecka.bench.table_cost:table_cost",
     "figure-entropy": "hecka.experiments.entropy_figure:entropy_figure",
     "figure-cka": "hecka.experiments.cka_figure:cka_figure",
-    "methods": "hecka.experiments.method_comparison:methods",
+    "methods": "hecka.experiments.method_comparison:reproduce",
     "four-class": "hecka.experiments.four_class:figure",
     "generator-sizes": "hecka.experiments.generator_sizes:generator_sizes",
     "regression": "hecka.experiments.regression:regression",

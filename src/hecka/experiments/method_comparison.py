@@ -208,7 +208,7 @@ class _Operations(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return out
 
 
-def methods(out: Path = Path("runs/methods"), seeds: int = 1, steps: int = STEPS) -> str:
+def reproduce(out: Path = Path("runs/methods"), seeds: int = 1, steps: int = STEPS) -> str:
     """All methods on four classes, and two of their failings: tables, and a picture.
 
     Args:
