@@ -7,7 +7,7 @@ import torch
 
 import hecka
 from hecka.experiments import method_comparison, method_failings
-from hecka.experiments.method_comparison import LAST, Row, cost, reproduce, rows, score, train
+from hecka.experiments.method_comparison import LAST, Row, compare, cost, rows, score, train
 from hecka.inference.independent import Independent
 from hecka.inference.input_gradients import InputGradients
 from hecka.inference.repulsive import Repulsive
@@ -22,7 +22,7 @@ def test_it_writes_a_table_a_picture_and_its_numbers(tmp_path, monkeypatch):
     monkeypatch.setattr(method_failings, "WIDTHS", (4, 8))
     monkeypatch.setattr(method_failings, "DIMENSIONS", (1, 2))
     said = []
-    printed = reproduce(tmp_path, seeds=2, steps=2, say=said.append)
+    printed = compare(tmp_path, seeds=2, steps=2, say=said.append)
     for row in few:
         assert row.name in said
         assert f"| {row.name} " in printed
@@ -30,10 +30,10 @@ def test_it_writes_a_table_a_picture_and_its_numbers(tmp_path, monkeypatch):
     assert (tmp_path / "methods.md").read_text().startswith("| method ")
     content = json.loads((tmp_path / "methods.json").read_text())
     assert content["steps"] == 2
-    assert [len(runs) for runs in content["rows"].values()] == [2, 2, 2]
+    assert [[run["seed"] for run in runs] for runs in content["rows"].values()] == [[0, 1]] * 3
     assert content["cost"]["ensemble"] == 1.0
     with pytest.raises(hecka.InputError, match="at least 1 seed"):
-        reproduce(tmp_path, seeds=0)
+        compare(tmp_path, seeds=0)
 
 
 def test_costs_are_counted():

@@ -7,7 +7,7 @@ import torch
 
 import hecka
 from hecka.data.toy import curve
-from hecka.experiments.regression import GAP, Scores, regression, rows, score, table
+from hecka.experiments.regression import FAR, GAP, Scores, data, regression, rows, score, table
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +38,10 @@ def test_the_truth_is_not_covered_three_deviations_away():
     grid = torch.linspace(-10, 10, 401)
     outputs = curve(grid) + torch.tensor([[2.0], [4.0]])
     assert score(grid, outputs, cka=[]).covered_gap == 0.0
+    # Far out alone, members stand on either side of the truth.
+    outputs = torch.where(grid.abs() >= FAR, curve(grid) + torch.tensor([[-1.0], [1.0]]), outputs)
+    found = score(grid, outputs, cka=[])
+    assert (found.covered_data, found.covered_gap, found.covered_far) == (0.0, 0.0, 1.0)
 
 
 def test_command_writes_a_row_a_method_and_a_picture(said, folder):
@@ -56,9 +60,9 @@ def test_the_same_command_goes_on_from_its_runs(said, folder):
 
 
 def test_table_gives_means_and_standard_deviations():
-    low, high = (Scores(e, e, e, e, e, e, e, (e, 1.0)) for e in (0.2, 0.4))
+    low, high = (Scores(e, e, e, e, e, e, e, e, (e, 1.0)) for e in (0.2, 0.4))
     row = table({"x": [low, high]}).splitlines()[2]
-    assert row.count("0.30 ± 0.14") == 6
+    assert row.count("0.30 ± 0.14") == 7
     assert "0.300 ± 0.141" in row
     assert row.rstrip("| ").endswith("0.30 1.00")
 
@@ -76,4 +80,6 @@ def test_diversity_parts_members_in_the_gap_and_not_on_the_data(tmp_path):
     assert diverse["spread_gap"] > 1.2 * plain["spread_gap"]
     assert diverse["spread_gap"] > 10 * diverse["spread_data"]
     assert runs["hypernetwork + HE-CKA"]["spread_gap"] > 2 * runs["hypernetwork"]["spread_gap"]
-    assert runs["ensemble + outlier variance"]["spread_far"] > 2 * plain["spread_far"]
+    doubtful = runs["ensemble + outlier doubt"]
+    assert 0.5 < doubtful["spread_far"] / data(0)[1].std() < 2  # about as unsure as one who has not seen the input
+    assert doubtful["rmse_data"] < 1.5 * plain["rmse_data"]

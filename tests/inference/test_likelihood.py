@@ -4,6 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from scipy.stats import entropy
+from torch.distributions import Normal, kl_divergence
 
 from hecka.errors import InputError
 from hecka.inference.likelihood import doubt, is_classification, member_losses, trivial_loss
@@ -57,13 +58,30 @@ def test_doubt_is_lowest_where_the_mean_is_uniform(answers, expected):
     assert logits.grad.isfinite().all()
 
 
-def test_doubt_of_values_grows_with_the_variance_between_members():
-    targets = torch.tensor([1.0, 5.0])  # of variance 4
-    outputs = torch.tensor([[2.0, 1.0], [-2.0, 3.0]])  # of variances 4 and 1
-    expected = -(math.log(1 + 4 / 4) + math.log(1 + 1 / 4)) / 4
+def test_doubt_of_values_is_the_divergence_from_who_has_not_seen_the_input():
+    targets = torch.tensor([1.0, 5.0])  # of mean 3 and variance 4
+    outputs = torch.tensor([[2.0, 1.0], [-2.0, 3.0]])  # of means 0 and 2, variances 4 and 1
+    common = Normal(torch.tensor([0.0, 2.0]), torch.tensor([4.0 + 4.0, 1.0 + 4.0]).sqrt())
+    expected = kl_divergence(common, Normal(3.0, 8**0.5)).mean().item()
     assert doubt(outputs, targets).item() == pytest.approx(expected)
-    assert doubt(10 * outputs, 10 * targets).item() == pytest.approx(expected)  # free of units
-    assert doubt(outputs[:1].expand(2, 2), targets).item() == 0
+    assert doubt(outputs[..., None], targets).item() == pytest.approx(expected)
+    assert doubt(10 * outputs - 7, 10 * targets - 7).item() == pytest.approx(expected)  # free of units
+    assert doubt(targets[:, None].expand(2, 3), targets).item() == pytest.approx(0, abs=1e-7)  # as unsure as can be
+
+
+def test_doubt_of_values_has_a_gradient_at_agreement_and_an_end():
+    """Outputs that agree are driven apart; those that are too far apart, together."""
+    targets = torch.tensor([-1.0, 1.0])
+    for spread, sign in ((1e-3, -1), (0.5, -1), (2.0, 1), (100.0, 1)):
+        width = torch.tensor(spread, requires_grad=True)
+        doubt(torch.stack([-width, width])[:, None], targets).backward()
+        assert width.grad.sign() == sign
+
+
+def test_doubt_of_several_values_knows_each_mean():
+    targets = torch.tensor([[0.0, 9.0], [2.0, 11.0]])
+    away = doubt(torch.tensor([[[1.0, 10.0]]]), targets), doubt(torch.tensor([[[10.0, 1.0]]]), targets)
+    assert away[0] < away[1]
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

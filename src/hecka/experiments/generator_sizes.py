@@ -48,7 +48,7 @@ SIZES: dict[str, Callable[[int], Hypernetwork]] = {
 def rows() -> list[Row]:
     """Two rows a size."""
     return [
-        replace(row, name=f"{size}: {row.name}")
+        replace(row, name=f"{size}: {row.name.removeprefix('hypernetwork + ')}")
         for size, make_members in SIZES.items()
         for row in hypernetwork_rows(make_members, slug=size.replace(" ", "-"))
     ]

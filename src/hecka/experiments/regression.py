@@ -53,6 +53,7 @@ class Scores:
     spread_far: float
     covered_data: float
     covered_gap: float
+    covered_far: float
     cka: tuple[float, ...]
 
 
@@ -67,19 +68,19 @@ def hypernetwork(seed: int) -> Hypernetwork:
 
 
 def rows() -> list[Row]:
-    """The paper's four, and the variance between members on made-up outliers, which it proposes, alone and with HE."""
+    """The paper's four, and doubt on made-up outliers (see ``inference.likelihood``), alone and with HE-CKA."""
     term = HECKA(weights=(0.05, 0.3, 0.6, 0.05))
     own, written = Stepping(rate=0.02, decay=0.0), Stepping(rate=0.005, decay=0.01)
     plain = Independent()
     he = Repulsive(term, gamma=3.0)
-    variance = Repulsive(gamma=0.0, beta=30.0)
-    both = Repulsive(term, gamma=3.0, beta=30.0)
+    doubt = Repulsive(gamma=0.0)
+    both = Repulsive(term, gamma=3.0)
     return [
         Row("ensemble", "ensemble", ensemble, plain, stepping=own),
         Row("ensemble + HE-CKA", "ensemble-he", ensemble, he, stepping=own),
         Row("hypernetwork", "hypernetwork", hypernetwork, plain, stepping=written),
         Row("hypernetwork + HE-CKA", "hypernetwork-he", hypernetwork, he, stepping=written),
-        Row("ensemble + outlier variance", "variance", ensemble, variance, OUTLIERS, own),
+        Row("ensemble + outlier doubt", "doubt", ensemble, doubt, OUTLIERS, own),
         Row("ensemble + OOD HE-CKA", "ood-he", ensemble, both, OUTLIERS, own),
     ]
 
@@ -106,7 +107,7 @@ def regression(out: Path = Path("runs/regression"), seeds: int = 1, steps: int =
             if seed == 0:
                 panels.append(_panel(row, scores, outputs))
     picture, numbers = out / "regression.png", out / "regression.json"
-    bands(panels, grid, toy.curve(grid), data(0), picture, legend=LEGEND, columns=3)
+    bands(panels, grid, toy.curve(grid), data(0), picture, legend=LEGEND, columns=4)
     _write(numbers, results, steps)
     return f"{table(results)}\n\npicture: {picture}\nnumbers: {numbers}"
 
@@ -130,13 +131,25 @@ def score(grid: Tensor, outputs: Tensor, cka: Sequence[float]) -> Scores:
         spread_far=std[far].mean().item(),
         covered_data=covered[seen].mean().item(),
         covered_gap=covered[gap].mean().item(),
+        covered_far=covered[far].mean().item(),
         cka=tuple(cka),
     )
 
 
 def table(results: dict[str, list[Scores]]) -> str:
     """One row a method; means and standard deviations over seeds."""
-    header = ["method", "error: data", "gap", "spread: data", "gap", "far", "covered: data", "gap", "CKA by layer"]
+    header = [
+        "method",
+        "error: data",
+        "gap",
+        "spread: data",
+        "gap",
+        "far",
+        "covered: data",
+        "gap",
+        "far",
+        "CKA by layer",
+    ]
     lines = []
     for name, runs in results.items():
         numbers = [
@@ -147,6 +160,7 @@ def table(results: dict[str, list[Scores]]) -> str:
             with_spread([run.spread_far for run in runs], 2),
             with_spread([run.covered_data for run in runs], 2),
             with_spread([run.covered_gap for run in runs], 2),
+            with_spread([run.covered_far for run in runs], 2),
             " ".join(f"{sum(layer) / len(layer):.2f}" for layer in zip(*(run.cka for run in runs), strict=True)),
         ]
         lines.append([name, *numbers])

@@ -2,14 +2,19 @@ r"""What a batch says of each member: the loss on inliers, and doubt on outliers
 
 Integer targets mean classification, floating targets regression.  Losses are means over examples, one for every member.
 
-For outliers there is no right answer, so members shall have none in common:
+For outliers there is no right answer, so members together shall say what one says who has not seen the input:
 
-* classification: minus the entropy of the members' MEAN softmax; it is lowest when the mean is uniform, be it that
-  every member is unsure or that members contradict each other;
-* regression: :math:`-\tfrac12 \log(1 + v / \sigma_y^2)` with v the variance BETWEEN members and :math:`\sigma_y^2` that
-  of the batch's targets.  The entropy of a Gaussian of variance v is, but for a constant, half the logarithm of v, so
-  this is the same wish; the 1 keeps the pull finite where members agree, and the targets' variance makes it free of
-  units.  The plain variance would reward runaway outputs without end and outweigh the data.
+* classification: minus the entropy of the members' MEAN softmax, which is, but for a constant, its divergence from the
+  uniform distribution; it is lowest when the mean is uniform, be it that every member is unsure or that members
+  contradict each other;
+* regression: the same divergence between Gaussians, with m and v the mean and the variance BETWEEN members, and
+  :math:`\mu_y`, :math:`\sigma_y^2` those of the batch's targets,
+
+  .. math:: \mathrm{KL}\left(N(m, v + \sigma_y^2) \,\|\, N(\mu_y, 2 \sigma_y^2)\right),
+
+  lowest where members spread around the targets' mean as far as targets do.  The variance that both sides have more
+  keeps the pull finite where members agree.  To reward variance itself, or its logarithm, would have no end: a few
+  members run off to a hundred times the targets' range, and the fit pays for it.
 """
 
 from __future__ import annotations
@@ -65,10 +70,14 @@ def doubt(logits: Tensor, targets: Tensor) -> Tensor:
     >>> doubt(torch.zeros(2, 3, 4), torch.tensor([0]))  # -ln 4: as unsure as can be
     tensor(-1.3863)
     """
+    logits = _at_least_float32(logits)
     if is_classification(targets):
-        log_mean = torch.logsumexp(F.log_softmax(_at_least_float32(logits), dim=-1), dim=0) - math.log(logits.shape[0])
+        log_mean = torch.logsumexp(F.log_softmax(logits, dim=-1), dim=0) - math.log(logits.shape[0])
         return (log_mean.exp() * log_mean).sum(-1).mean()
-    return -0.5 * torch.log1p(logits.var(0, correction=0) / target_variance(targets)).mean()
+    scale = target_variance(targets)
+    spread = (1 + logits.var(0, correction=0) / scale) / 2
+    offset = (logits.mean(0) - targets.mean(0)).square() / (2 * scale)
+    return 0.5 * (spread - 1 - spread.log() + offset).mean()
 
 
 def trivial_loss(logits: Tensor, targets: Tensor) -> Tensor:

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
+
+from hecka.report.canvas import canvas, save
 
 COLOURS = {"data": "#00798c", "gaps": "#edae49", "far": "#d1495b"}
 MARKS = ("o", "s", "^", "D")
@@ -32,7 +33,7 @@ def methods_picture(
     classes: int = 4,
 ) -> None:
     """Write dots of entropy for every method, repulsion's share by size, and recovered variance by dimension."""
-    figure = plt.figure(figsize=(11.5, 0.27 * len(dots) + 1.4), layout="constrained")
+    figure = canvas(11.5, 0.27 * len(dots) + 1.4)
     grid = figure.add_gridspec(2, 2, width_ratios=(1.35, 1))
     _entropies(figure.add_subplot(grid[:, 0]), dots, math.log(classes))
     top, bottom = figure.add_subplot(grid[0, 1]), figure.add_subplot(grid[1, 1])
@@ -50,15 +51,14 @@ def methods_picture(
     bottom.axhline(1, color="#888888", linewidth=0.8, linestyle="--", zorder=0)
     bottom.set_xscale("log", base=2)
     bottom.set_xticks(list(next(iter(variances.values()))), labels=[str(x) for x in next(iter(variances.values()))])
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
+    save(figure, path)
 
 
 def _entropies(axes: Axes, dots: Sequence[MethodDots], highest: float) -> None:
     places = range(len(dots))
     for place, each in zip(places, dots, strict=True):
-        axes.plot([each.data, max(each.gaps, each.far)], [place, place], color="#dddddd", linewidth=1, zorder=0)
+        entropies = each.data, each.gaps, each.far
+        axes.plot([min(entropies), max(entropies)], [place, place], color="#dddddd", linewidth=1, zorder=0)
     for (region, colour), label in zip(
         COLOURS.items(),
         ("on the data (0 is right)", "in the gaps, where no outlier was put", "far from all"),
@@ -71,6 +71,7 @@ def _entropies(axes: Axes, dots: Sequence[MethodDots], highest: float) -> None:
     axes.set_ylim(len(dots) - 0.5, -1.2)
     axes.set_xlim(-0.03, highest + 0.04)
     axes.set_xlabel("mean predictive entropy in nats", fontsize=9)
+    axes.tick_params(axis="x", labelsize=8.5)
     axes.legend(loc="upper center", bbox_to_anchor=(0.4, 1.07), ncols=3, fontsize=8, frameon=False, handletextpad=0.1)
     axes.spines[["top", "right"]].set_visible(False)
 
