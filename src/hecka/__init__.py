@@ -21,7 +21,9 @@ from hecka.inference.posterior import Gaussian
 from hecka.inference.repulsive import Repulsive
 from hecka.inference.svgd import SVGD
 from hecka.inference.wgd import WGD
+from hecka.members.ddu import DDU
 from hecka.members.ensemble import Ensemble
+from hecka.members.hypernetwork import Hypernetwork
 from hecka.scores.evaluate import Evaluation, evaluate
 from hecka.scores.predictive import Prediction
 from hecka.similarity.cka import CKAGrid, cka, pairwise_cka
@@ -35,6 +37,7 @@ from hecka.types import Batch, Features, Info, Members, Method, Output, Params, 
 __version__ = "0.1.0"
 
 __all__ = [
+    "DDU",
     "HECKA",
     "RBF",
     "SVGD",
@@ -51,6 +54,7 @@ __all__ = [
     "Features",
     "Gaussian",
     "HeckaError",
+    "Hypernetwork",
     "Independent",
     "Info",
     "InputError",
