@@ -42,7 +42,7 @@ def main(name: str = "digits", epochs: int = 60) -> dict[str, hecka.Evaluation]:
             ensemble,
             (inputs, train.labels),
             method=method,
-            outliers=hecka.outliers.Images.like(inputs, count=50),
+            outliers=hecka.outliers.Images.like(inputs, count=50) if isinstance(method, hecka.Repulsive) else None,
             epochs=epochs,
             batch_size=100 if name == "digits" else 300,
             optimizer=partial(torch.optim.AdamW, lr=0.0065, weight_decay=0.001, fused=True),
@@ -54,6 +54,9 @@ def main(name: str = "digits", epochs: int = 60) -> dict[str, hecka.Evaluation]:
         last = {key: round(value, 4) for key, value in run.records[-1].items() if key in ("loss", "gamma", "price")}
         numbers = f"accuracy {answer.accuracy:.4f}, NLL {answer.nll:.4f}, ECE {answer.ece:.4f}"
         print(f"{method_name}: {numbers}; at the end {last}")
+        with torch.no_grad():
+            similarity = hecka.scores.cka_per_layer(ensemble(held_out[:1000]).features, unbiased=True)
+        print(f"    CKA between members, by layer: {' '.join(f'{value:.2f}' for value in similarity.values())}")
         for outliers, scores in answer.outliers.items():
             by = f"entropy {scores.entropy.auroc:.4f}, mutual information {scores.mutual_information.auroc:.4f}"
             print(f"    AUROC against {outliers}, by {by}")
