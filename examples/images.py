@@ -34,6 +34,7 @@ def main(name: str = "digits", epochs: int = 60) -> dict[str, hecka.Evaluation]:
     """Train, evaluate and print one line a method and outlier set."""
     train, test = load(name), load(name, "test")
     inputs, held_out = train.whitened(), test.whitened()
+    batch_size = 100 if name == "digits" else 300
     evaluations = {}
     for method_name, method in METHODS.items():
         make_net, taps = (hecka.networks.LeNet5, ("conv*", "fc*")) if name == "mnist" else (small_net, ("1.layers.*",))
@@ -44,9 +45,9 @@ def main(name: str = "digits", epochs: int = 60) -> dict[str, hecka.Evaluation]:
             method=method,
             outliers=hecka.outliers.Images.like(inputs, count=50) if isinstance(method, hecka.Repulsive) else None,
             epochs=epochs,
-            batch_size=100 if name == "digits" else 300,
+            batch_size=batch_size,
             optimizer=partial(torch.optim.AdamW, lr=0.0065, weight_decay=0.001, fused=True),
-            schedule=hecka.WarmupCosine(warmup=50, total=epochs * len(inputs) // 100),
+            schedule=hecka.WarmupCosine(warmup=50, total=epochs * len(inputs) // batch_size),
             clip=5.0,
         )
         sets = outlier_sets(name, held_out)
