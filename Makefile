@@ -1,5 +1,5 @@
 # Each command sets up what it needs: on a fresh machine Python 3.11 (or newer) and make are enough.
-.PHONY: demo data page test check pytest wheel bench clean
+.PHONY: demo data page test check pytest docs wheel bench clean
 
 BIN := .venv/bin
 READY := .venv/.ready
@@ -38,6 +38,10 @@ check: $(READY)
 # Unit tests, doctests and examples.
 pytest: $(READY)
 	$(BIN)/python -m pytest
+
+# What documents promise: their code and the doctests run, and their links lead somewhere.
+docs: $(READY)
+	$(BIN)/python -m pytest tests/test_documents.py src
 
 # What users install: built, unpacked, and used from another folder, where the source tree cannot stand in for it.
 wheel: $(READY)

@@ -34,6 +34,7 @@ def main(name: str = "digits", epochs: int = 60) -> dict[str, hecka.Evaluation]:
     """Train, evaluate and print one line a method and outlier set."""
     train, test = load(name), load(name, "test")
     inputs, held_out = train.whitened(), test.whitened()
+    batch_size = 100 if name == "digits" else 300
     evaluations = {}
     for method_name, method in METHODS.items():
         make_net, taps = (hecka.networks.LeNet5, ("conv*", "fc*")) if name == "mnist" else (small_net, ("1.layers.*",))
@@ -42,11 +43,11 @@ def main(name: str = "digits", epochs: int = 60) -> dict[str, hecka.Evaluation]:
             ensemble,
             (inputs, train.labels),
             method=method,
-            outliers=hecka.outliers.Images.like(inputs, count=50),
+            outliers=hecka.outliers.Images.like(inputs, count=50) if isinstance(method, hecka.Repulsive) else None,
             epochs=epochs,
-            batch_size=100 if name == "digits" else 300,
+            batch_size=batch_size,
             optimizer=partial(torch.optim.AdamW, lr=0.0065, weight_decay=0.001, fused=True),
-            schedule=hecka.WarmupCosine(warmup=50, total=epochs * len(inputs) // 100),
+            schedule=hecka.WarmupCosine(warmup=50, total=epochs * len(inputs) // batch_size),
             clip=5.0,
         )
         sets = outlier_sets(name, held_out)
@@ -54,6 +55,9 @@ def main(name: str = "digits", epochs: int = 60) -> dict[str, hecka.Evaluation]:
         last = {key: round(value, 4) for key, value in run.records[-1].items() if key in ("loss", "gamma", "price")}
         numbers = f"accuracy {answer.accuracy:.4f}, NLL {answer.nll:.4f}, ECE {answer.ece:.4f}"
         print(f"{method_name}: {numbers}; at the end {last}")
+        with torch.no_grad():
+            similarity = hecka.scores.cka_per_layer(ensemble(held_out[:1000]).features, unbiased=True)
+        print(f"    CKA between members, by layer: {' '.join(f'{value:.2f}' for value in similarity.values())}")
         for outliers, scores in answer.outliers.items():
             by = f"entropy {scores.entropy.auroc:.4f}, mutual information {scores.mutual_information.auroc:.4f}"
             print(f"    AUROC against {outliers}, by {by}")

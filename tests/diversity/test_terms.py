@@ -193,6 +193,7 @@ def test_one_compiled_graph_gives_the_same(features, term):
         (lambda features: HECKA(centering="one"), "'both' or 'one-sided', got 'one'"),
         (lambda features: PairwiseCKA(centering="unbiased"), "'both' or 'one-sided', got 'unbiased'"),
         (lambda features: HECKA(s=-1), "s >= 0, got -1"),
+        (lambda features: HECKA(s=0, kind="exponential", normalized=True), "all angles have the same energy"),
         (lambda features: HECKA()({"fc1": features["fc"][:, :3]}), r"at least 4, got 3 \(tap 'fc1'\)"),
     ],
 )

@@ -127,7 +127,10 @@ def test_values_of_another_shape_are_not_broadcast(outputs, targets):
         member_losses(torch.randn(outputs), torch.randn(targets))
 
 
-@pytest.mark.parametrize(("logits", "targets"), [((2, 5), (5,)), ((2, 5, 3), (5, 1)), ((2, 5, 3, 4), (5,))])
+@pytest.mark.parametrize(
+    ("logits", "targets"),
+    [((2, 5), (5,)), ((2, 5, 3), (5, 1)), ((2, 5, 3, 4), (5,)), ((2, 5, 3, 4), (4, 3)), ((2, 5, 3, 4, 4), (5, 4, 4))],
+)
 def test_classes_need_logits_of_one_more_axis(logits, targets):
     with pytest.raises(InputError, match="integer targets"):
         member_losses(torch.randn(logits), torch.zeros(targets, dtype=torch.long))

@@ -229,3 +229,9 @@ def test_a_step_with_norms_is_one_compiled_graph(batch, execution, statistics_fr
     torch.testing.assert_close([p.grad for p in fast.parameters()], [p.grad for p in plain.parameters()])
     torch.testing.assert_close(dict(fast.net.named_buffers()), dict(plain.net.named_buffers()))
     assert fast.net[1].training
+
+
+def test_outliers_must_look_like_inliers(modules, batch, execution):
+    batch = replace(batch, outliers=torch.randn(7, 3, dtype=torch.float64))
+    with pytest.raises(InputError, match=r"like one inlier, \(2,\), got outliers \(7, 3\) with inliers \(10, 2\)"):
+        step_of(Repulsive(TERM), modules, batch, execution)

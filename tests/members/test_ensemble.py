@@ -191,6 +191,11 @@ def test_modules_that_make_no_ensemble_are_refused(modules, message):
         Ensemble.from_modules(modules)
 
 
+def test_its_repr_says_how_many_members_it_has():
+    text = repr(Ensemble(lambda: nn.Sequential(nn.Linear(2, 2)), 4, execution="loop"))
+    assert text.startswith("Ensemble(\n  members=4, taps=['0'], execution='loop'\n  (net): Sequential(")
+
+
 @pytest.mark.parametrize(
     ("make_net", "message"),
     [

@@ -304,3 +304,20 @@ def test_looking_for_the_cause_of_an_error_leaves_statistics_alone():
     with pytest.raises(InputError, match="cannot run vmapped"):
         ensemble(torch.randn(6, 4) + 3)
     assert (ensemble.net[0].running_mean[0] == ensemble.net[0].running_mean[1]).all()
+
+
+class Shifting(nn.Linear):
+    """Changes the inputs that it was given."""
+
+    def forward(self, x):
+        x -= 1
+        return super().forward(x)
+
+
+@pytest.mark.parametrize("run", [lambda ensemble, x: ensemble(x), lambda ensemble, x: ensemble.predict(x)])
+def test_a_loop_refuses_a_network_that_changes_its_inputs(run):
+    ensemble = Ensemble(lambda: Shifting(4, 2), 2, execution="loop")
+    with pytest.raises(InputError, match="Shifting's forward changes its inputs in place"):
+        run(ensemble, torch.randn(6, 4))
+    with torch.inference_mode():  # where nobody counts
+        ensemble(torch.randn(6, 4))

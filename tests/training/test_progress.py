@@ -39,3 +39,9 @@ def test_a_run_that_was_finished_before_draws_nothing(train, capsys, monkeypatch
 def test_no_terminal_or_no_wish_means_silence(drawn):
     assert drawn(terminal=False) == ""
     assert drawn(terminal=True, shown=False) == ""
+
+
+def test_a_notebook_that_cannot_redraw_is_left_in_peace(drawn, monkeypatch):
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    monkeypatch.setattr("hecka.training.progress.find_spec", lambda name: None)  # no ipywidgets
+    assert drawn(terminal=False) == ""  # rich's warning would be an error here

@@ -106,6 +106,10 @@ class HECKA(PairTerm):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_energy(self.s, self.kind, self.eps_dist, self.eps_arc)
+        if self.normalized and self.kind == "exponential" and self.s == 0:
+            raise InputError(
+                "HECKA: expected s > 0 with kind='exponential', got 0: all angles have the same energy then"
+            )
 
     def pairs(self, cosines: Tensor, batch: int) -> Tensor:
         """Energies of all pairs."""

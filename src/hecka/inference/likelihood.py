@@ -41,10 +41,10 @@ def member_losses(logits: Tensor, targets: Tensor) -> Tensor:
     """
     members = logits.shape[0]
     if is_classification(targets):
-        if logits.dim() != targets.dim() + 2:
+        if logits.shape[1:-1] != targets.shape:
             raise InputError(
                 f"loss: integer targets {tuple(targets.shape)} need logits (members, batch, ..., classes), "
-                f"got {tuple(logits.shape)}; give floating targets for regression"
+                f"got {tuple(logits.shape)}; put classes last, or give floating targets for regression"
             )
         losses = _cross_entropy(logits.flatten(0, -2), targets.expand(members, *targets.shape).flatten())
         return losses.reshape(members, -1).mean(-1)

@@ -132,6 +132,11 @@ def _run(
     """Logits and features of inliers and of outliers, from one pass over both or from two."""
     if batch.outliers is None:
         return members.run(params, batch.inputs), None
+    if batch.outliers.shape[1:] != batch.inputs.shape[1:]:
+        raise InputError(
+            f"Repulsive: expected outliers like one inlier, {tuple(batch.inputs.shape[1:])}, "
+            f"got outliers {tuple(batch.outliers.shape)} with inliers {tuple(batch.inputs.shape)}"
+        )
     if not together:
         return members.run(params, batch.inputs), _run_unnoticed(members, params, batch.outliers)
     sizes = [len(batch.inputs), len(batch.outliers)]

@@ -126,6 +126,10 @@ class Ensemble(nn.Module):
             logits = [self(batch.to(device)).logits for batch in batches(inputs, batch_size)]
         return Prediction(torch.cat(logits, dim=1))
 
+    def extra_repr(self) -> str:
+        """What ``repr`` says beside the network, whose tensors all hold ``members`` networks' numbers."""
+        return f"members={self.members}, taps={list(self.taps)}, execution={self._execution.mode!r}"
+
     def member(self, index: int) -> nn.Module:
         """Member ``index`` as an ordinary module with weights of its own."""
         if not -self.members <= index < self.members:

@@ -92,6 +92,7 @@ class Execution:
     def _loop(self, params: Params, buffers: Params, inputs: Tensor) -> Output:
         # unbind, not indexing: its backward is ONE stack of the members' gradients.
         slices = zip(*(tensor.unbind(0) for tensor in params.values()), strict=True)
+        version = _version(inputs)
         outputs = [
             self._one(
                 dict(zip(params, weights, strict=True)),
@@ -100,6 +101,11 @@ class Execution:
             )
             for member, weights in enumerate(slices)
         ]
+        if _version(inputs) != version:
+            raise InputError(
+                f"execution: {type(self.net).__name__}'s forward changes its inputs in place, so that each member "
+                "would be given what the one before it made of them; make a new tensor there (x = x - 1, not x -= 1)"
+            )
         features: Features = {name: tuple(features[name] for _, features in outputs) for name in outputs[0][1]}
         return Output(torch.stack([logits for logits, _ in outputs]), features)
 
@@ -146,6 +152,11 @@ def _channels_last(images: Tensor) -> Tensor:
     if images.is_contiguous(memory_format=torch.channels_last) and images.stride(1) == 1:
         return images
     return torch.empty_like(images, memory_format=torch.channels_last).copy_(images)
+
+
+def _version(tensor: Tensor) -> int:
+    """How often ``tensor`` was changed in place, where torch counts that: not in inference mode, nor in a graph."""
+    return 0 if torch.compiler.is_compiling() or tensor.is_inference() else tensor._version
 
 
 @contextmanager

@@ -2,6 +2,9 @@
 
 A pattern is a dotted module name in which ``*`` stands for anything between two dots and ``**`` for anything at
 all: ``"layers.*"`` is every direct child of ``layers``, ``"**.conv2"`` every ``conv2`` at any depth.
+
+As with any forward hook, what the next module does in place shows in the record: a convolution before a
+``ReLU(inplace=True)`` is recorded after it.
 """
 
 from __future__ import annotations

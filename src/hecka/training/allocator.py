@@ -11,10 +11,8 @@ import ctypes
 import os
 import sys
 
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = (
-    -1,
-    -3,
-)  # mallopt's names for: what to keep at the top of the heap, and what to map apart
+# mallopt's numbers for what to keep at the top of the heap, and for what to map apart from it.
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 _KEEP = 2**31 - 1  # as much as an int holds: give nothing back
 _APART = 2**30  # only blocks above 1 GiB stay apart from the heap
 

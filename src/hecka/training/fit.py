@@ -88,7 +88,7 @@ def fit(
         out: folder for ``checkpoint.safetensors`` and ``record.jsonl``; asking for more steps continues a finished run.
         precision: ``"bf16"`` runs the method under autocast.
         compile: compile the method, where that works.
-        progress: show a bar, where there is a terminal.
+        progress: show a bar, where there is a terminal, or a notebook with ipywidgets.
         checkpoint_every: seconds between two checkpoints; they are written between epochs, at the end and on Ctrl-C.
 
     >>> from hecka.inference.independent import Independent

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from importlib.util import find_spec
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -49,11 +50,13 @@ class Display:
 
 
 def _bar() -> Progress | None:
-    """A bar on standard error, or None where that is no terminal."""
+    """A bar on standard error, or None where that is no terminal, nor a notebook that can redraw."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
+    if console.is_jupyter and find_spec("ipywidgets") is None:
+        return None  # rich would warn at every redraw, and show nothing
     if not (console.is_terminal or console.is_jupyter):
         return None
     return Progress(
