@@ -108,8 +108,8 @@ class Session:
         self.position = Position(**run["position"])
         if (before := run.get("device", device.type)) != device.type:
             warnings.warn(
-                f"fit: this run began on {before} and goes on on {device.type}, whose generators draw other numbers; it "
-                "will not equal an uninterrupted one",
+                f"fit: this run began on {before} and goes on on {device.type}, whose generators draw other numbers; "
+                "it will not equal an uninterrupted one",
                 stacklevel=5,
             )
         self._rewind(run["generators"])
