@@ -15,8 +15,9 @@ from hecka.types import Batch
 pytestmark = [
     pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device"),
     pytest.mark.filterwarnings("ignore:Synchronization debug mode is a prototype"),
-    # torch 2.11's compiler instantiates what its own autograd deprecates.
+    # torch 2.11's compiler uses what torch itself deprecates.
     pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:.*torch.jit.script_method.*:DeprecationWarning"),
 ]
 
 CUDA = torch.device("cuda")
