@@ -12,9 +12,11 @@ from hecka.bench import beside
 from hecka.bench.comparison import Comparison, Imports, Measured, Peaks, Times
 from hecka.bench.comparisons import COMPARISONS
 from hecka.bench.measure import enough_rounds, interleaved, peak_memory
+from hecka.bench.plain_networks import PlainLeNet, PlainMLP, crater
 from hecka.bench.steps import LENET, TOY, members_step, separate_step, step
 from hecka.bench.table import Line, bench, choose
 from hecka.inference.independent import Independent
+from hecka.networks import activations
 
 CPU = torch.device("cpu")
 
@@ -159,6 +161,14 @@ def test_a_step_is_the_one_that_fit_makes():
     before = [each.clone() for each in ensemble.parameters()]
     members_step(ensemble, Independent(), batch)()
     assert all((old != new).any() for old, new in zip(before, ensemble.parameters(), strict=True))
+
+
+def test_plain_networks_are_of_the_same_size_and_activation():
+    for problem, plain in ((LENET, PlainLeNet()), (TOY, PlainMLP(2, 30, 40, 30, 4))):
+        shapes = [sorted(tuple(each.shape) for each in net.parameters()) for net in (problem.make_net(), plain)]
+        assert shapes[0] == shapes[1]
+    x = torch.linspace(-5, 5, 101, dtype=torch.float64)
+    torch.testing.assert_close(crater(x), activations.crater(x))
 
 
 def test_a_benchmark_without_rounds_is_refused():

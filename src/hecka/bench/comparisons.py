@@ -40,8 +40,8 @@ def _diverse(problem: Problem) -> Build:
     return _with(problem, repulsive(problem.term))
 
 
-def _separate(problem: Problem) -> Build:
-    return partial(separate_step, problem)
+def _separate(problem: Problem, own: bool = False) -> Build:
+    return partial(separate_step, problem, own=own)
 
 
 COMPARISONS = (
@@ -51,6 +51,13 @@ COMPARISONS = (
         "five separate modules in a loop",
         0.65,
         Times(_plain(LENET), _separate(LENET)),
+    ),
+    Comparison(
+        "lenet-plain-own",
+        "LeNet: plain step",
+        "five of hecka's own modules in a loop",
+        0.65,
+        Times(_plain(LENET), _separate(LENET, own=True)),
     ),
     Comparison(
         "lenet-ood",
@@ -86,6 +93,13 @@ COMPARISONS = (
         "30 separate modules in a loop, no repulsion",
         0.50,
         Times(_diverse(TOY), _separate(TOY)),
+    ),
+    Comparison(
+        "toy-own",
+        "toy: RBF HE-CKA on 4 layers",
+        "30 of hecka's own modules in a loop, no repulsion",
+        0.50,
+        Times(_diverse(TOY), _separate(TOY, own=True)),
     ),
     Comparison(
         "term",

@@ -44,7 +44,7 @@ class Sizes:
         """A perceptron of that size, all hidden layers recorded."""
         net = partial(MLP, INPUTS, *(self.features,) * self.layers, CLASSES)
         taps = tuple(f"layers.{layer}" for layer in range(self.layers))
-        return Problem(net, self.members, taps, (INPUTS,), self.batch, CLASSES, HECKA())
+        return Problem(net, net, self.members, taps, (INPUTS,), self.batch, CLASSES, HECKA())
 
 
 GROWING: dict[str, tuple[int, ...]] = {

@@ -14,6 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from hecka.bench.measure import Action
+from hecka.bench.plain_networks import PlainLeNet, PlainMLP
 from hecka.diversity.layer_weights import EndsAndLine
 from hecka.diversity.terms import HECKA
 from hecka.inference.repulsive import Repulsive
@@ -23,7 +24,6 @@ from hecka.networks.lenet import LeNet5
 from hecka.networks.mlp import MLP
 from hecka.networks.resnet import ResNet18
 from hecka.similarity.kernels import RBF
-from hecka.training.compiled import Compiled
 from hecka.types import Batch, Members, Method
 
 
@@ -32,6 +32,7 @@ class Problem:
     """A network, how many members it has, which taps count, and a batch of random numbers for it."""
 
     make_net: Callable[[], nn.Module]
+    make_plain: Callable[[], nn.Module]
     members: int
     taps: tuple[str, ...]
     shape: tuple[int, ...]
@@ -58,23 +59,27 @@ class Problem:
         """Members drawn from hecka's compact generator."""
         return Hypernetwork(self.make_net, members=self.members, taps=()).to(device).train()
 
-    def modules(self, device: torch.device) -> list[nn.Module]:
-        """As many separate modules."""
-        return [self.make_net().to(device) for _ in range(self.members)]
+    def modules(self, device: torch.device, own: bool = False) -> list[nn.Module]:
+        """As many separate modules as anybody would write them, or of hecka's ``own`` networks."""
+        return [(self.make_net if own else self.make_plain)().to(device) for _ in range(self.members)]
 
 
 LENET_TERM = HECKA(weights=EndsAndLine(0.03, 0.6, 1.8, 6.8))
 TOY_TERM = HECKA(kernel=RBF(6.0), weights=(0.022, 0.156, 0.378, 0.444), s=3, eps_dist=1e-4, eps_arc=0.035)
 
-TOY = Problem(partial(MLP, 2, 30, 40, 30, 4), 30, MLP.taps, (2,), examples=100, classes=4, term=TOY_TERM)
-LENET = Problem(LeNet5, 5, LeNet5.taps, (1, 28, 28), examples=300, classes=10, term=LENET_TERM)
-OOD_LENET = Problem(LeNet5, 5, LeNet5.taps, (1, 28, 28), examples=300, classes=10, term=LENET_TERM, outliers=100)
+TOY_SIZES = (2, 30, 40, 30, 4)
+TOY_NETS = partial(MLP, *TOY_SIZES), partial(PlainMLP, *TOY_SIZES)
+TOY = Problem(*TOY_NETS, 30, MLP.taps, (2,), examples=100, classes=4, term=TOY_TERM)
+LENET = Problem(LeNet5, PlainLeNet, 5, LeNet5.taps, (1, 28, 28), examples=300, classes=10, term=LENET_TERM)
+OOD_LENET = Problem(
+    LeNet5, PlainLeNet, 5, LeNet5.taps, (1, 28, 28), examples=300, classes=10, term=LENET_TERM, outliers=100
+)
 
 
 def resnet(width: int, examples: int) -> Problem:
     """Five narrow ResNet18 on images of the size of CIFAR-10, with the paper's eight taps."""
     net = partial(ResNet18, width=width)
-    return Problem(net, 5, ResNet18.taps, (3, 32, 32), examples, classes=10, term=HECKA())
+    return Problem(net, net, 5, ResNet18.taps, (3, 32, 32), examples, classes=10, term=HECKA())
 
 
 def repulsive(term: HECKA) -> Repulsive:
@@ -92,19 +97,18 @@ def hypernetwork_step(problem: Problem, method: Method, device: torch.device) ->
     return members_step(problem.hypernetwork(device), method, problem.batch(device))
 
 
-def members_step(members: Members, method: Method, batch: Batch, *, compiled: bool = False) -> Action:
+def members_step(members: Members, method: Method, batch: Batch) -> Action:
     """A step of hecka, as ``fit`` makes it."""
     assert isinstance(members, nn.Module)
     optimizer = torch.optim.AdamW(members.parameters(), lr=1e-3, fused=True)
     generator = torch.Generator(batch.inputs.device)
     state = method.start(members)
-    run: Method = Compiled(method) if compiled else method
 
     def action() -> None:
         nonlocal state
         optimizer.zero_grad()
         params = members.params(generator)
-        result = run(members, params, batch, state, generator)
+        result = method(members, params, batch, state, generator)
         members.pull_back(params, result.direction)
         optimizer.step()
         state = result.state
@@ -112,9 +116,9 @@ def members_step(members: Members, method: Method, batch: Batch, *, compiled: bo
     return action
 
 
-def separate_step(problem: Problem, device: torch.device) -> Action:
+def separate_step(problem: Problem, device: torch.device, *, own: bool = False) -> Action:
     """A plain deep ensemble as a Python loop: every module with an optimizer of its own, no repulsion."""
-    batch, nets = problem.batch(device), problem.modules(device)
+    batch, nets = problem.batch(device), problem.modules(device, own)
     optimizers = [torch.optim.AdamW(net.parameters(), lr=1e-3) for net in nets]
 
     def action() -> None:

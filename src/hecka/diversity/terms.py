@@ -54,7 +54,7 @@ class PairTerm(ABC):
 
     @abstractmethod
     def pairs(self, cosines: Tensor, batch: int) -> Tensor:
-        """The value of each pair by itself, (..., M, M) from as many cosines; Gram matrices are of ``batch`` rows."""
+        """The value of each pair by itself, (..., M, M) from as many cosines of Gram matrices of ``batch`` examples."""
 
     def matrix(self, features: Features) -> Tensor:
         """Weighted sum over layers of the value of every pair of members, (M, M); a member with itself too."""

@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.autograd.function import FunctionCtx, once_differentiable
 
 from hecka.errors import InputError
-from hecka.similarity.kernels import Kernel, KernelName, as_kernel, flatten_rows, gram, linear_gram, linear_grams
+from hecka.similarity.kernels import Kernel, KernelName, as_kernel, flatten_rows, gram, linear_gram
 from hecka.types import Features, MemberFeatures
 
 Centering: TypeAlias = Literal["both", "one-sided", "unbiased"]
@@ -128,10 +128,26 @@ def layer_grams(features: Features, kernel: KernelName | Kernel = "linear") -> T
 def _linear_grams(features: MemberFeatures, tap: str) -> Tensor:
     if isinstance(features, Tensor):
         check_batch(features.shape[1], tap)
-        return linear_gram(flatten_rows(features, leading=2))
+        return _in_turn(linear_gram(flatten_rows(features, leading=2)), features)
     check_batch(features[0].shape[0], tap)
     # One Gram a member: stacking the features first would copy them all.
-    return linear_grams([flatten_rows(each, leading=1) for each in features])
+    return torch.stack([_in_turn(linear_gram(flatten_rows(each, leading=1)), each) for each in features])
+
+
+def _in_turn(gram: Tensor, features: Tensor) -> Tensor:
+    """``gram``, whose gradient goes on to ``features`` no sooner than the way back comes to their layer.
+
+    Autograd takes the newest steps first, and Gram matrices come after the whole network: the gradients of all recorded
+    features would exist at once, before any of what the network keeps is freed.  Those of few features may: they are
+    smaller than the Gram matrix's own, which waits instead.
+    """
+    if torch.compiler.is_compiling() or features.numel() < gram.numel():
+        return gram
+    if gram.grad_fn is not None and features.grad_fn is not None:
+        take_place = getattr(gram.grad_fn, "_set_sequence_nr", None)  # no public name; without it, memory alone is more
+        if take_place is not None:
+            take_place(features.grad_fn._sequence_nr())
+    return gram
 
 
 def check_batch(size: int, tap: str) -> None:
