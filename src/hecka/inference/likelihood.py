@@ -14,7 +14,7 @@ For outliers there is no right answer, so members together shall say what one sa
 
   lowest where members spread around the targets' mean as far as targets do.  The variance that both sides have more
   keeps the pull finite where members agree.  To reward variance itself, or its logarithm, would have no end: a few
-  members run off to a hundred times the targets' range, and the fit pays for it.
+  members run off to a hundred times the targets' spread, and the fit pays for it.
 """
 
 from __future__ import annotations
