@@ -74,7 +74,7 @@ def doubt(logits: Tensor, targets: Tensor) -> Tensor:
     if is_classification(targets):
         log_mean = torch.logsumexp(F.log_softmax(logits, dim=-1), dim=0) - math.log(logits.shape[0])
         return (log_mean.exp() * log_mean).sum(-1).mean()
-    scale = target_variance(targets)
+    scale = target_variance(targets)  # one for all values of a target, as the squared error has one for all
     spread = (1 + logits.var(0, correction=0) / scale) / 2
     offset = (logits.mean(0) - targets.mean(0)).square() / (2 * scale)
     return 0.5 * (spread - 1 - spread.log() + offset).mean()
