@@ -4,6 +4,7 @@ from dataclasses import replace
 import pytest
 import torch
 import torch.nn.functional as F
+from torch.distributions import Normal, kl_divergence
 
 from hecka.diversity.terms import HECKA, PairwiseCKA
 from hecka.errors import InputError
@@ -50,7 +51,9 @@ def slow_loss(modules, batch, beta_in, gamma, gamma_ood=0.0, beta=0.0, ood_value
     else:
         mean = sum(outputs) / len(outputs)
         between = sum((one - mean) ** 2 for one in outputs) / len(outputs)
-        parts["doubt_ood"] = 0.5 * torch.log(1 + between / ((batch.targets - batch.targets.mean()) ** 2).mean()).mean()
+        centre, scale = batch.targets.mean(0), ((batch.targets - batch.targets.mean()) ** 2).mean()
+        common, ignorant = Normal(mean, (between + scale).sqrt()), Normal(centre, (2 * scale).sqrt())
+        parts["doubt_ood"] = -kl_divergence(common, ignorant).mean()
     return loss + gamma_ood * parts["energy_ood"] - beta * parts["doubt_ood"], parts
 
 

@@ -68,7 +68,7 @@ def hypernetwork(seed: int) -> Hypernetwork:
 
 
 def rows() -> list[Row]:
-    """The paper's four, and doubt on made-up outliers (see ``inference.likelihood``), alone and with HE-CKA."""
+    """The paper's four; doubt on made-up outliers (see ``likelihood``), alone and with HE-CKA; all at its default."""
     term = HECKA(weights=(0.05, 0.3, 0.6, 0.05))
     own, written = Stepping(rate=0.02, decay=0.0), Stepping(rate=0.005, decay=0.01)
     plain = Independent()
@@ -82,11 +82,12 @@ def rows() -> list[Row]:
         Row("hypernetwork + HE-CKA", "hypernetwork-he", hypernetwork, he, stepping=written),
         Row("ensemble + outlier doubt", "doubt", ensemble, doubt, OUTLIERS, own),
         Row("ensemble + OOD HE-CKA", "ood-he", ensemble, both, OUTLIERS, own),
+        Row('ensemble + OOD HE-CKA, gamma="auto"', "ood-he-auto", ensemble, Repulsive(), OUTLIERS, own),
     ]
 
 
 def regression(out: Path = Path("runs/regression"), seeds: int = 1, steps: int = STEPS) -> str:
-    """Six ways to fit 30 networks to a curve with a gap in its data: a table, and a panel for each.
+    """Seven ways to fit 30 networks to a curve with a gap in its data: a table, and a panel for each.
 
     Args:
         out: folder for runs, numbers and picture; the same command goes on there.

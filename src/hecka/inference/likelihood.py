@@ -14,7 +14,7 @@ For outliers there is no right answer, so members together shall say what one sa
 
   lowest where members spread around the targets' mean as far as targets do.  The variance that both sides have more
   keeps the pull finite where members agree.  To reward variance itself, or its logarithm, would have no end: a few
-  members run off to a hundred times the targets' range, and the fit pays for it.
+  members run off to a hundred times the targets' spread, and the fit pays for it.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def doubt(logits: Tensor, targets: Tensor) -> Tensor:
     if is_classification(targets):
         log_mean = torch.logsumexp(F.log_softmax(logits, dim=-1), dim=0) - math.log(logits.shape[0])
         return (log_mean.exp() * log_mean).sum(-1).mean()
-    scale = target_variance(targets)
+    scale = target_variance(targets)  # one for all values of a target, as the squared error has one for all
     spread = (1 + logits.var(0, correction=0) / scale) / 2
     offset = (logits.mean(0) - targets.mean(0)).square() / (2 * scale)
     return 0.5 * (spread - 1 - spread.log() + offset).mean()

@@ -5,8 +5,10 @@ r"""Repulsive ensemble: members fit the data and push each other away.
           - \beta\, \overline{H}(\text{mean answer on outliers})
 
 CE is the mean over members and inliers, E a diversity term (of inliers' and outliers' Gram matrices apart), H the
-entropy of the members' mean softmax on made-up outliers, r a warm-up from 0 to 1.  Without outliers in the batch the
-parts that need them fall away.  Reference: Smerkous, Bai & Li, NeurIPS 2024, equation 6 and section 4.2.
+entropy of the members' mean softmax on made-up outliers (for values, what stands for it in ``likelihood``), r a warm-up
+from 0 to 1.  Without outliers in the batch the parts that need them fall away.
+
+Reference: Smerkous, Bai & Li, NeurIPS 2024, equation 6 and section 4.2.
 """
 
 from __future__ import annotations
