@@ -1,8 +1,8 @@
 """What does diversity cost?  ``gamma="auto"`` on tasks where it keeps to its price, and on some where it does not.
 
-Run it: ``python examples/price.py noisy`` (or ``schedule``, ``memorised``, ``regression``, ``tanh``), half a minute each.
-It prints, for every fifth of the run, gamma and the price paid in units of what the tolerance allows: 1 is as it should
-be.  What to expect stands in docs/gamma.md.
+Run it: ``python examples/price.py noisy`` (or ``schedule``, ``memorised``, ``regression``, ``tanh``), half a minute
+each.  It prints, for every fifth of the run, gamma and the price paid in units of what the tolerance allows: 1 is as it
+should be.  What to expect stands in docs/gamma.md.
 """
 
 import sys
