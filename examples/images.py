@@ -1,7 +1,7 @@
-"""Real images, nothing to tune: a plain ensemble beside one that keeps its distance with ``gamma="auto"``.
+"""Real images, nothing to tune: plain ensembles beside one that keeps its distance with ``gamma="auto"``.
 
 Run it: ``python examples/images.py digits`` (scikit-learn's, in seconds) or ``python examples/images.py mnist 5`` (five
-epochs; the folder that holds MNIST and Fashion-MNIST is named by HECKA_DATA).  What the second one costs in loss on the
+epochs; the folder that holds MNIST and Fashion-MNIST is named by HECKA_DATA).  What the last one costs in loss on the
 training data is the ``price`` in its record: about 1 % of ln 10, which is .023.
 """
 
@@ -14,7 +14,11 @@ from torch import Tensor, nn
 import hecka
 from hecka.data.load import load
 
-METHODS = {"ensemble": hecka.Independent(), 'OOD HE-CKA, gamma="auto"': hecka.Repulsive()}
+METHODS = {
+    "ensemble": hecka.Independent(),
+    "outlier entropy alone": hecka.Repulsive(gamma=0.0),  # what made-up outliers do without any repulsion
+    'OOD HE-CKA, gamma="auto"': hecka.Repulsive(),
+}
 
 
 def small_net() -> nn.Module:

@@ -29,8 +29,18 @@ def test_lightning_module_learns():
 
 
 @pytest.mark.slow
-def test_images_trains_both_methods_and_finds_outliers():
+def test_images_trains_all_methods_and_finds_outliers():
     printed = run("images.py", "digits", "15")
     areas = [float(line.split("entropy ")[1].split(",")[0]) for line in printed.splitlines() if "AUROC" in line]
-    assert len(areas) == 4
+    assert len(areas) == 6
     assert min(areas) > 0.9
+
+
+@pytest.mark.slow
+def test_price_pays_what_is_allowed_on_noisy_labels_and_says_so():
+    lines = run("price.py", "noisy").splitlines()
+    plain, diverse = (float(line.split()[-4]) for line in (lines[0], lines[1]))  # CKA of the first layer
+    assert diverse < plain - 0.05
+    prices = [float(line.split("price")[1].split()[0]) for line in lines[2:]]
+    assert len(prices) == 5
+    assert all(0.5 < price < 1.5 for price in prices[2:])  # the warm-up is over
