@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hecka.errors import InputError
-from hecka.experiments.finished_runs import FinishedRun, finished_runs, missing, shared_notes
+from hecka.experiments.finished_runs import FinishedRun, finished_runs, headline, missing, shared_notes
 from hecka.experiments.table_rows import DIRTY_MNIST, TableRow
 from hecka.report.heatmaps import HeatMap, heat_maps
 
@@ -49,7 +49,7 @@ def cka_figure(runs: Path = Path("runs") / DIRTY_MNIST.name, out: Path | None = 
     heat_maps(
         maps,
         folder / "cka.png",
-        title=f"How alike are two members, layer by layer? ({', '.join(notes)})",
+        title=headline("How alike are two members, layer by layer?", notes),
         axis="layers",
         scale="CKA (unbiased, linear): 1 is alike",
         columns=5,

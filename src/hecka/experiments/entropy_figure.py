@@ -1,4 +1,4 @@
-"""``hecka reproduce figure-entropy``: how sure four methods are of digits, of ambiguous digits and of clothes.
+"""``hecka reproduce figure-entropy``: how sure methods are of digits, of ambiguous digits and of clothes.
 
 Predictive entropy of every test image of MNIST, Ambiguous-MNIST and Fashion-MNIST.  Clean digits should lie left,
 ambiguous ones spread out, for their entropy is real; clothes, which no network has seen, should lie right of both.
@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hecka.experiments.finished_runs import FinishedRun, finished_runs, missing, shared_notes
+from hecka.experiments.finished_runs import FinishedRun, finished_runs, headline, missing, shared_notes
 from hecka.experiments.table_numbers import value
 from hecka.experiments.table_rows import DIRTY_MNIST, TableRow
 from hecka.report.histograms import Histograms, histogram_panels, shares
 
-PANELS = ("ensemble", "svgd-rbf", "svgd-he", "ensemble-ood-he-auto")
+# The paper's four, and the two rows that every table adds.
+PANELS = ("ensemble", "svgd-rbf", "svgd-he", "ensemble-ood-he", "outlier-entropy", "ensemble-ood-he-auto")
 OUTLIERS = "fashion-mnist"
 CLASSES, BINS = 10, 40
 EDGES = np.linspace(0.0, math.log(CLASSES), BINS + 1)
@@ -42,7 +43,7 @@ def entropy_figure(runs: Path = Path("runs") / DIRTY_MNIST.name, out: Path | Non
         panels,
         EDGES,
         folder / "entropy.png",
-        title=f"How unsure is each method of what it sees? ({', '.join(notes)})",
+        title=headline("How unsure is each method of what it sees?", notes),
         xlabel="predictive entropy in nats",
         ceiling=f"ln {CLASSES}",
     )

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hecka.errors import InputError
 from hecka.experiments.table_rows import TableRow
+from hecka.experiments.table_text import INLINE
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,15 @@ def shared_notes(runs: Sequence[FinishedRun]) -> list[str]:
     return list(
         dict.fromkeys([f"{seeds} seed{'s' if seeds > 1 else ''}", *(note for run in runs for note in run.notes)])
     )
+
+
+def headline(question: str, notes: Sequence[str]) -> str:
+    r"""A picture's title: its question, and in a second line those notes that are short enough to stand there.
+
+    >>> headline("How unsure?", ["2 seeds", "surrogate Ambiguous-MNIST", "files/raw.gz: no published checksum known"])
+    'How unsure?\n2 seeds, surrogate Ambiguous-MNIST'
+    """
+    return "\n".join([question, ", ".join(note for note in notes if len(note) <= INLINE)])
 
 
 def _notes(evaluation: dict[str, Any], config: dict[str, Any]) -> tuple[str, ...]:

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.image import AxesImage
 from numpy.typing import NDArray
+
+from hecka.report.canvas import canvas, save
 
 COLOUR_MAP = "magma"
 WRITTEN = 8  # cells a side up to which every number is written out: more would not be legible
@@ -31,9 +32,8 @@ def heat_maps(maps: Sequence[HeatMap], path: Path, *, title: str, axis: str, sca
     """Write the panels with one colour bar; ``axis`` names both axes of each, ``scale`` the colours."""
     columns = min(columns, len(maps))
     rows = math.ceil(len(maps) / columns)
-    figure, grid = plt.subplots(
-        rows, columns, figsize=(3.0 * columns + 0.8, 3.3 * rows + 0.5), layout="constrained", squeeze=False
-    )
+    figure = canvas(3.0 * columns + 0.8, 3.3 * rows + 0.5)
+    grid = figure.subplots(rows, columns, squeeze=False)
     image = None
     for axes, panel in zip(grid.flat, maps, strict=False):
         image = _panel(axes, panel)
@@ -46,9 +46,7 @@ def heat_maps(maps: Sequence[HeatMap], path: Path, *, title: str, axis: str, sca
     if image is not None:
         figure.colorbar(image, ax=grid, shrink=0.8, label=scale)
     figure.suptitle(title, fontsize=12)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
+    save(figure, path)
 
 
 def _panel(axes: Axes, panel: HeatMap) -> AxesImage:

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 from numpy.typing import NDArray
+
+from hecka.report.canvas import canvas, save
 
 COLOURS = ("#00798c", "#edae49", "#d1495b", "#6a4c93")
 
@@ -45,11 +46,10 @@ def histogram_panels(
     The vertical axis is the square root of the share: a narrow peak at zero would flatten all else on a linear one, and
     a logarithmic one would make a few stray examples look like many.
     """
-    columns = min(len(panels), 4)
+    columns = len(panels) if len(panels) <= 4 else 3
     rows = math.ceil(len(panels) / columns)
-    figure, grid = plt.subplots(
-        rows, columns, figsize=(3.4 * columns, 3.1 * rows + 0.9), layout="constrained", squeeze=False, sharey=True
-    )
+    figure = canvas(3.4 * columns, 3.1 * rows + 0.9)
+    grid = figure.subplots(rows, columns, squeeze=False, sharey=True)
     for axes, panel in zip(grid.flat, panels, strict=False):
         _panel(axes, panel, edges)
         axes.set_xticks([edges[0], edges[-1] / 2, edges[-1]], labels=["0", f"{edges[-1] / 2:.2f}", ceiling])
@@ -62,9 +62,7 @@ def histogram_panels(
     handles, labels = [*handles, Line2D([], [], color="grey", linestyle=":")], [*labels, "median of a set"]
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False, fontsize=9.5)
     figure.suptitle(title, fontsize=12)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
+    save(figure, path)
 
 
 def _panel(axes: Axes, panel: Histograms, edges: NDArray[np.float64]) -> None:
