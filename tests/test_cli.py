@@ -48,3 +48,13 @@ def test_ctrl_c_ends_with_130_and_says_how_to_go_on(monkeypatch, capsys):
         cli.main()
     assert stop.value.code == 130
     assert "stopped after step 7" in capsys.readouterr().err
+
+
+def test_a_reader_that_leaves_early_is_no_error():
+    command = f"{sys.executable} -m hecka data list"
+    with subprocess.Popen(command.split(), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 141

@@ -5,6 +5,7 @@ Such a module has ``main(arguments)``; its functions' arguments are the flags.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -37,11 +38,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(f"hecka: no command is called {name!r}; {nearest(name, COMMANDS)}")
     try:
         import_module(f"hecka.cli.{name}").main(rest)
+        sys.stdout.flush()
     except HeckaError as error:
         sys.exit(f"hecka: {error}")
     except KeyboardInterrupt as stop:
         print(f"\n{stop}" if str(stop) else "", file=sys.stderr)
         sys.exit(130)
+    except BrokenPipeError:  # the reader, such as `head`, has what it wants; the interpreter would complain at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)  # as a shell reports one that SIGPIPE ended
 
 
 def usage() -> str:

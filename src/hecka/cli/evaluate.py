@@ -15,13 +15,13 @@ def evaluate(
     ood: Annotated[
         tuple[str, ...] | None, tyro.conf.arg(help="Outlier sets; those of the run's recipe when left out.")
     ] = None,
-    root: Annotated[Path | None, tyro.conf.arg(help="Folder that holds all data sets.")] = None,
+    data: Annotated[Path | None, tyro.conf.arg(help="Folder that holds all data sets.")] = None,
     device: Annotated[str | None, tyro.conf.arg(help="Where to run: auto, cpu, cuda, ...")] = None,
 ) -> None:
     """Score a trained run on its test set and on outliers: evaluation.json and evaluation.npz in its folder."""
     from hecka.experiments.evaluate import RESULT, evaluate_run
 
-    print(table(evaluate_run(run, ood, root, device)))
+    print(table(evaluate_run(run, ood, data, device)))
     print(f"numbers: {run / RESULT}\nnext: hecka report {shlex.quote(str(run))} --out report.html")
 
 

@@ -65,7 +65,7 @@ class TableOptions:
     ood: tuple[str, ...] = ()
     device: str = "auto"
     compile: bool = False
-    root: Path | None = None
+    root: Annotated[Path | None, tyro.conf.arg(name="data")] = None
     jobs: int = 1
 
     def __post_init__(self) -> None:
