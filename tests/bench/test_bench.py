@@ -48,6 +48,17 @@ def test_peak_memory_counts_what_is_held_at_once(held):
     assert peak_memory(action, CPU) == held * 2**20
 
 
+def test_what_an_action_left_and_releases_again_makes_room_for_the_next():
+    kept = []
+
+    def action():
+        kept.clear()
+        kept.append(torch.empty(2**20, dtype=torch.uint8))
+        torch.empty(2**19, dtype=torch.uint8)
+
+    assert [peak_memory(action, CPU) for _ in range(3)] == [2**19] * 3
+
+
 def allocate(megabytes):
     return lambda device: lambda: torch.empty(megabytes * 2**20, dtype=torch.uint8)
 
