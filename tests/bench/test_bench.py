@@ -182,6 +182,17 @@ def test_plain_networks_are_of_the_same_size_and_activation():
     torch.testing.assert_close(crater(x), activations.crater(x))
 
 
+@pytest.mark.slow
+def test_the_table_has_a_line_a_target():
+    names = ["lenet-ood", "toy", "toy-own", "svgd-he", "svgd-rbf", "hypernetwork", "memory-lenet", "outliers", "scores"]
+    header, _, *lines = bench(repeats=1, only=names).splitlines()
+    assert "cpu" in header
+    assert len(lines) == 2 + len(names)
+    assert not [line for line in lines if "failed" in line]
+    assert [line for line in lines if "30 members" in line]
+    assert [line for line in lines if "peak memory" in line]
+
+
 def test_a_benchmark_without_rounds_is_refused():
     with pytest.raises(InputError, match="at least 1 round"):
         bench(repeats=0)
