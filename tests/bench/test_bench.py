@@ -48,6 +48,17 @@ def test_peak_memory_counts_what_is_held_at_once(held):
     assert peak_memory(action, CPU) == held * 2**20
 
 
+def test_what_an_action_left_and_releases_again_makes_room_for_the_next():
+    kept = []
+
+    def action():
+        kept.clear()
+        kept.append(torch.empty(2**20, dtype=torch.uint8))
+        torch.empty(2**19, dtype=torch.uint8)
+
+    assert [peak_memory(action, CPU) for _ in range(3)] == [2**19] * 3
+
+
 def allocate(megabytes):
     return lambda device: lambda: torch.empty(megabytes * 2**20, dtype=torch.uint8)
 
@@ -169,6 +180,17 @@ def test_plain_networks_are_of_the_same_size_and_activation():
         assert shapes[0] == shapes[1]
     x = torch.linspace(-5, 5, 101, dtype=torch.float64)
     torch.testing.assert_close(crater(x), activations.crater(x))
+
+
+@pytest.mark.slow
+def test_the_table_has_a_line_a_target():
+    names = ["lenet-ood", "toy", "toy-own", "svgd-he", "svgd-rbf", "hypernetwork", "memory-lenet", "outliers", "scores"]
+    header, _, *lines = bench(repeats=1, only=names).splitlines()
+    assert "cpu" in header
+    assert len(lines) == 2 + len(names)
+    assert not [line for line in lines if "failed" in line]
+    assert [line for line in lines if "30 members" in line]
+    assert [line for line in lines if "peak memory" in line]
 
 
 def test_a_benchmark_without_rounds_is_refused():

@@ -58,9 +58,7 @@ class Line:
 HEADER = ["step", "against", "hecka", "other", "ratio", "middle half", "target", "met"]
 
 
-def bench(
-    repeats: int = 15, device: str = "cpu", only: Sequence[str] = (), out: Path | None = None, strict: bool = False
-) -> str:
+def bench(repeats: int = 15, device: str = "cpu", only: Sequence[str] = (), out: Path | None = None) -> str:
     """All comparisons, or those called ``only``, as a Markdown table under a line that names the machine.
 
     Args:
@@ -68,7 +66,6 @@ def bench(
         device: where to run.
         only: names of comparisons; all when empty, without those that do not run on the device.
         out: file for the same as JSON, with the ratio of every round.
-        strict: whether a comparison that fails ends the run, instead of a line that says so.
     """
     if repeats < 1:
         raise InputError(f"bench: expected at least 1 round, got {repeats}")
@@ -76,7 +73,7 @@ def bench(
     chosen = choose(only, where)
     keep_freed_memory()  # as fit does
     start = time.perf_counter()
-    lines = [_measure(each, repeats, where, strict) for each in chosen]
+    lines = [_measure(each, repeats, where) for each in chosen]
     memory = where.type == "cuda"
     machine = ", ".join(
         [
@@ -105,13 +102,11 @@ def choose(only: Sequence[str], device: torch.device) -> list[Comparison]:
     return [each for each in COMPARISONS if device.type == "cpu" or not each.host_only]
 
 
-def _measure(comparison: Comparison, repeats: int, device: torch.device, strict: bool) -> Line:
+def _measure(comparison: Comparison, repeats: int, device: torch.device) -> Line:
     """One line; a comparison that cannot run on this machine must not cost the others their numbers."""
     try:
         return Line(comparison, comparison.measure(repeats, device))
     except Exception as error:
-        if strict:
-            raise
         return Line(comparison, failure=f"{type(error).__name__}: {' '.join(str(error).split())[:80]}")
 
 

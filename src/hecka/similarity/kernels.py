@@ -22,7 +22,7 @@ from torch.autograd.function import FunctionCtx, once_differentiable
 from hecka.errors import InputError, nearest
 
 # Products of fewer rows are slower than what they save.
-SMALLEST_STRIP = 64
+SMALLEST_STRIP = 32
 
 
 class Kernel(Protocol):
