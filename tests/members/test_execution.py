@@ -229,6 +229,23 @@ def test_channels_last_changes_memory_alone(channels, execution):
     assert strides[-1] == (looped if execution == "loop" else inputs.stride())
 
 
+@pytest.mark.parametrize(
+    ("channels", "kernel", "stride", "safe"), [(15, 1, 2, False), (16, 1, 2, True), (2, 3, 2, True)]
+)
+def test_channels_last_is_left_out_where_the_way_back_would_end_the_process(channels, kernel, stride, safe):
+    """Tried without this: 40 ways back from (6, channels, 64, 64) crash with 2, 8 and 15 channels, and not with 16."""
+    strides = []
+
+    class Conv(nn.Conv2d):
+        def forward(self, x):
+            strides.append(x.stride(1))
+            return super().forward(x)
+
+    modules = [Conv(channels, 4, kernel, stride) for _ in range(2)]
+    Ensemble.from_modules(modules, execution="loop", channels_last=True)(torch.randn(6, channels, 8, 8))
+    assert (strides[0] == 1) is safe
+
+
 @pytest.mark.parametrize("execution", ["vmap", "loop"])
 @pytest.mark.parametrize("name", ["mlp", "conv", "transformer"])
 def test_half_precision_agrees_with_float32(name, execution):

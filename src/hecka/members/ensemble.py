@@ -35,7 +35,8 @@ class Ensemble(nn.Module):
         seed: seeds the factory's random draws; the caller's generator is left as it was.
         execution: ``"vmap"``, ``"loop"`` or ``"auto"``: equal results, different speed.
         channels_last: run images in channels-last memory, which is faster where members run in a loop, and changes
-            nothing where they are vmapped; needs a network that does not call ``.view`` on feature maps.
+            nothing where they are vmapped; needs a network that does not call ``.view`` on feature maps.  Left out
+            where a strided convolution of kernel 1 has fewer than 16 channels: torch would end the process there.
 
     >>> ensemble = Ensemble(lambda: nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 3)), members=5, taps=["1"])
     >>> logits, features = ensemble(torch.randn(4, 2))

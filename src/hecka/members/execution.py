@@ -36,7 +36,7 @@ class Execution:
             raise InputError(f"execution: expected one of {', '.join(get_args(Mode))}, got {mode!r}")
         self.net = net
         self.mode = mode
-        self.channels_last = channels_last
+        self.channels_last = channels_last and not any(_overruns_memory(module) for module in net.modules())
         self.recorder = Recorder(net, taps)
         self._aliases = shared_names(net)
         modules = list(net.modules())
@@ -145,6 +145,20 @@ def shared_names(net: nn.Module) -> dict[str, str]:
         )
     )
     return {name: first.setdefault(id(tensor), name) for name, tensor in places}
+
+
+def _overruns_memory(module: nn.Module) -> bool:
+    """Whether the way back through a channels-last convolution may write where it should not, and end the process.
+
+    So does that of oneDNN in torch 2.13 on a CPU, through a strided one of kernel 1 with fewer input channels than a
+    vector holds, 16 (oneDNN's issue 6035).
+    """
+    return (
+        isinstance(module, nn.Conv2d)
+        and max(module.kernel_size) == 1
+        and max(module.stride) > 1
+        and module.in_channels < 16
+    )
 
 
 def _channels_last(images: Tensor) -> Tensor:
