@@ -26,10 +26,8 @@ class BasicBlock(nn.Module):
         self.bn2 = nn.BatchNorm2d(channels)
         self.shortcut: nn.Module = nn.Identity()
         if stride != 1 or in_channels != channels:
-            # Every stride-th pixel first, and then a convolution without stride: the same numbers.  With the stride in
-            # the convolution, torch 2.13's channels-last kernel writes past its memory below 16 channels on a CPU.
             self.shortcut = nn.Sequential(
-                nn.AvgPool2d(1, stride), nn.Conv2d(in_channels, channels, 1, bias=False), nn.BatchNorm2d(channels)
+                nn.Conv2d(in_channels, channels, 1, stride, bias=False), nn.BatchNorm2d(channels)
             )
 
     def forward(self, x: Tensor) -> Tensor:
