@@ -110,7 +110,9 @@ def test_a_comparison_that_cannot_run_costs_the_others_nothing(monkeypatch, tmp_
         Comparison("good", "a block", "a smaller one", 1.2, Peaks(allocate(3), allocate(2))),
     )
     monkeypatch.setattr("hecka.bench.table.COMPARISONS", rows)
-    table = bench(repeats=1, out=tmp_path / "new" / "bench.json").splitlines()
+    told = []
+    table = bench(repeats=1, out=tmp_path / "new" / "bench.json", tell=told.append).splitlines()
+    assert told == ["bad: failed: RuntimeError: no such kernel (target 1.00)", "good: 1.50 (target 1.20)"]
     assert "failed: RuntimeError: no such kernel" in table[4]
     assert [cell.strip() for cell in table[5].split("|")[3:9]] == [
         "3.0 MiB",

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 import hecka
+from hecka.bench.table import bench
 from hecka.members.hypernetwork import Hypernetwork
 from hecka.outliers import Border, Images
 from hecka.types import Batch
@@ -181,3 +182,9 @@ def test_evaluation_happens_there():
     data = batch(examples=64)
     scores = hecka.evaluate(ensemble, (data.inputs, data.targets), {"far": data.outliers})
     assert 0 <= scores.outliers["far"].entropy.auroc <= 1
+
+
+def test_the_benchmark_runs_there_and_tells_memory():
+    table = bench(repeats=1, device="cuda", only=["lenet-ood", "toy", "hypernetwork", "memory-lenet"])
+    assert "MiB of the other" in table
+    assert "failed" not in table

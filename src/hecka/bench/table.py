@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -58,7 +58,13 @@ class Line:
 HEADER = ["step", "against", "hecka", "other", "ratio", "middle half", "target", "met"]
 
 
-def bench(repeats: int = 15, device: str = "cpu", only: Sequence[str] = (), out: Path | None = None) -> str:
+def bench(
+    repeats: int = 15,
+    device: str = "cpu",
+    only: Sequence[str] = (),
+    out: Path | None = None,
+    tell: Callable[[str], object] = lambda _: None,
+) -> str:
     """All comparisons, or those called ``only``, as a Markdown table under a line that names the machine.
 
     Args:
@@ -66,6 +72,7 @@ def bench(repeats: int = 15, device: str = "cpu", only: Sequence[str] = (), out:
         device: where to run.
         only: names of comparisons; all when empty, without those that do not run on the device.
         out: file for the same as JSON, with the ratio of every round.
+        tell: gets a line as soon as a comparison is done.
     """
     if repeats < 1:
         raise InputError(f"bench: expected at least 1 round, got {repeats}")
@@ -73,7 +80,10 @@ def bench(repeats: int = 15, device: str = "cpu", only: Sequence[str] = (), out:
     chosen = choose(only, where)
     keep_freed_memory()  # as fit does
     start = time.perf_counter()
-    lines = [_measure(each, repeats, where) for each in chosen]
+    lines = []
+    for each in chosen:
+        lines.append(_measure(each, repeats, where))
+        tell(f"{each.name}: {lines[-1].cells(memory=False)[4]} (target {_digits(each.target)})")
     memory = where.type == "cuda"
     machine = ", ".join(
         [

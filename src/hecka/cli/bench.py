@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +20,7 @@ def bench(
     """Step times and peak memory against the obvious alternatives, as ratios within one interleaved run."""
     from hecka.bench.table import bench as run
 
-    print(run(repeats, device, only, out))
+    print(run(repeats, device, only, out, tell=partial(print, file=sys.stderr, flush=True)))
 
 
 def main(arguments: Sequence[str]) -> None:
