@@ -41,9 +41,10 @@ def test_costs_are_counted():
     assert cost(Row("gradients", InputGradients())) > 5 * cost(Row("ensemble", Independent()))
     assert cost(Row("ensemble", Independent())) == pytest.approx(5 * cost(Row("one", Independent(), kind="single")))
     every, last = (cost(Row("repulsive", Repulsive(gamma=1.0), taps=taps)) for taps in (MLP.taps, LAST))
-    # Each layer that is compared: the members' Gram matrices of 64 images, and these matrices' products, twice.
+    # Each layer that is compared: the members' Gram matrices of 64 images, made as two strips up to the diagonal, which
+    # are three quarters, and whole on the way back; and these matrices' products, twice.
     grams, cosines = 5 * (64 * 64) * (864 + 256 + 120 + 84), 4 * (5 * 5) * (64 * 64)
-    assert every - last == 2 * (2 * grams + 2 * cosines)
+    assert every - last == 2 * ((0.75 + 1) * grams + 2 * cosines)
 
 
 @pytest.mark.slow

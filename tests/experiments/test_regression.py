@@ -82,4 +82,4 @@ def test_diversity_parts_members_in_the_gap_and_not_on_the_data(tmp_path):
     assert runs["hypernetwork + HE-CKA"]["spread_gap"] > 2 * runs["hypernetwork"]["spread_gap"]
     doubtful = runs["ensemble + outlier doubt"]
     assert 0.5 < doubtful["spread_far"] / data(0)[1].std() < 2  # about as unsure as one who has not seen the input
-    assert doubtful["rmse_data"] < 1.5 * plain["rmse_data"]
+    assert doubtful["rmse_data"] < 0.2  # the noise of the targets; doubt that runs away costs three times plain's error
