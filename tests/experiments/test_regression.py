@@ -74,7 +74,7 @@ def test_at_least_one_seed_is_needed(tmp_path):
 
 @pytest.mark.slow
 def test_diversity_parts_members_in_the_gap_and_not_on_the_data(tmp_path):
-    regression(tmp_path, steps=400)
+    regression(tmp_path, steps=800)
     runs = {name: run[0] for name, run in json.loads((tmp_path / "regression.json").read_text())["rows"].items()}
     plain, diverse = runs["ensemble"], runs["ensemble + HE-CKA"]
     assert diverse["spread_gap"] > 1.2 * plain["spread_gap"]
@@ -82,4 +82,4 @@ def test_diversity_parts_members_in_the_gap_and_not_on_the_data(tmp_path):
     assert runs["hypernetwork + HE-CKA"]["spread_gap"] > 2 * runs["hypernetwork"]["spread_gap"]
     doubtful = runs["ensemble + outlier doubt"]
     assert 0.5 < doubtful["spread_far"] / data(0)[1].std() < 2  # about as unsure as one who has not seen the input
-    assert doubtful["rmse_data"] < 0.2  # the noise of the targets; doubt that runs away costs three times plain's error
+    assert doubtful["rmse_data"] < 1.5 * plain["rmse_data"]
