@@ -106,24 +106,31 @@ class Session:
         self.outliers.load_state_dict(run["outliers"], device)
         self.meter.load_state_dict(run["meter"], device)
         self.position = Position(**run["position"])
-        if (before := run.get("device", device.type)) != device.type:
+        states, self.epoch_start = run["generators"], run["epoch_start"]
+        if (before := run["device"]) != device.type:
             warnings.warn(
                 f"fit: this run began on {before} and goes on on {device.type}, whose generators draw other numbers; "
                 "it will not equal an uninterrupted one",
                 stacklevel=5,
             )
-        self._rewind(run["generators"])
-        self.epoch_start = run["epoch_start"]
+            states, self.epoch_start = self._translated(states), self._translated(self.epoch_start)
+        self._rewind(states)
 
     def _drawn(self) -> dict[str, Tensor]:
         return {name: generator.get_state() for name, generator in self.generators.items()}
 
     def _rewind(self, states: dict[str, Tensor]) -> None:
         for name, generator in self.generators.items():
-            if name in states and len(states[name]) == len(generator.get_state()):
-                generator.set_state(states[name])
-            else:  # the state of another kind of device: not its first numbers again, but some that repeat
-                generator.manual_seed(generator.initial_seed() + self.position.step)
+            generator.set_state(states[name])
+
+    def _translated(self, states: dict[str, Tensor]) -> dict[str, Tensor]:
+        """``states`` from another kind of device, for this one: not its first numbers again, but some that repeat."""
+        here = dict(states)
+        for name in self.generators.keys() & {"own", "torch.cuda"}:  # the others live on the host
+            generator = self.generators[name]
+            anew = torch.Generator(generator.device).manual_seed(generator.initial_seed() + self.position.step)
+            here[name] = anew.get_state()
+        return here
 
 
 def own_randomness(device: torch.device) -> AbstractContextManager[None]:
