@@ -1,11 +1,13 @@
 """Many runs: nothing twice, failures apart, Ctrl-C in order.  Training is a stand-in but where processes are real."""
 
 import json
+import multiprocessing
 import os
 import signal
 import threading
 import time
 from dataclasses import replace
+from multiprocessing.connection import wait
 from pathlib import Path
 
 import pytest
@@ -141,19 +143,59 @@ def test_processes_train_beside_each_other_and_fail_apart(tmp_path):
     assert (fine.out / LOG).exists()
 
 
-@pytest.mark.slow
-def test_ctrl_c_lets_processes_save_first_and_the_same_call_goes_on(tmp_path):
-    jobs = [Job(name, replace(DIGITS, epochs=100_000), tmp_path / name) for name in ("a", "b")]
+@pytest.fixture
+def endless(tmp_path):
+    """Two jobs that would take days."""
+    return [Job(name, replace(DIGITS, epochs=100_000), tmp_path / name) for name in ("a", "b")]
 
+
+def wait_until(condition, seconds=90):
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.1)
+    return condition()
+
+
+def all_train(jobs):
+    return wait_until(lambda: all((job.out / "config.json").exists() for job in jobs))
+
+
+def has_saved(job):
+    return (job.out / "checkpoint.safetensors").exists() and "stopped after step" in (job.out / LOG).read_text()
+
+
+@pytest.fixture
+def deaf_at_first(monkeypatch):
+    """As in the background: Ctrl-C is ignored, and so it is in what is started then; this process hears it later."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def hear_and_wait(sentinels):
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        return wait(sentinels)
+
+    monkeypatch.setattr(row_runs, "wait", hear_and_wait)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.slow
+def test_ctrl_c_lets_processes_save_first_and_the_same_call_goes_on(endless, deaf_at_first):
     def interrupt():
-        while not all((job.out / "config.json").exists() for job in jobs):
-            time.sleep(0.1)
+        all_train(endless)
         time.sleep(1.0)
         os.kill(os.getpid(), signal.SIGINT)
 
     threading.Thread(target=interrupt, daemon=True).start()
     with pytest.raises(KeyboardInterrupt, match="the same command goes on"):
-        run_all(jobs, 2, lambda job, error: None, say=lambda line: None)
-    for each in jobs:
-        assert (each.out / "checkpoint.safetensors").exists()
-        assert "stopped after step" in (each.out / LOG).read_text()
+        run_all(endless, 2, lambda job, error: None, say=lambda line: None)
+    assert all(has_saved(job) for job in endless)
+
+
+@pytest.mark.slow
+def test_processes_whose_parent_was_killed_save_and_end(endless):
+    parent = multiprocessing.get_context("spawn").Process(target=run_all, args=(endless, 2, print, print))
+    parent.start()
+    assert all_train(endless)
+    time.sleep(1.0)
+    parent.kill()
+    assert wait_until(lambda: all(has_saved(job) for job in endless))

@@ -2,7 +2,8 @@
 
 A job is one recipe trained into one folder and evaluated there.  Several at once are processes of their own, each with
 a share of the cores and a log in its run folder; on one GPU small networks are bound by launches, so many fit beside
-each other.  Ctrl-C reaches each as the one signal that lets it save where it stands.
+each other.  Ctrl-C reaches each as the one signal that lets it save where it stands, and so does the end of the parent,
+whatever ended it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -197,11 +199,21 @@ def _work(job: Job, tell: Connection, threads: int) -> None:
     os.dup2(log, sys.stdout.fileno())
     os.dup2(log, sys.stderr.fileno())
     torch.set_num_threads(threads)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background inherits deafness to Ctrl-C
+    threading.Thread(target=_stop_with_parent, daemon=True).start()
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         tell.send(attempt(job))
     except KeyboardInterrupt as stop:
         sys.exit(f"interrupted: {stop}")
+
+
+def _stop_with_parent() -> None:
+    """A parent that was killed passes nothing on, and no Ctrl-C reaches what it left behind, in a group of its own."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    wait([parent.sentinel])
+    os.kill(os.getpid(), signal.SIGINT)
 
 
 @contextmanager
