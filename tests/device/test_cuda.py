@@ -19,6 +19,8 @@ pytestmark = [
     # torch 2.11's compiler uses what torch itself deprecates.
     pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning"),
     pytest.mark.filterwarnings("ignore:.*torch.jit.script_method.*:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:.*torch._prims_common.check.*:FutureWarning"),
+    pytest.mark.filterwarnings("ignore:TensorFloat32 tensor cores"),  # the compiler's advice
 ]
 
 CUDA = torch.device("cuda")
@@ -54,6 +56,9 @@ def mlp() -> nn.Module:
     return nn.Sequential(nn.Linear(3, 6), nn.Tanh(), nn.Linear(6, 4))
 
 
+NETS = [(mlp, (3,)), (conv_net, (1, 8, 8))]
+
+
 def batch(shape: tuple[int, ...] = (3,), dtype: torch.dtype = torch.float32, examples: int = 16) -> Batch:
     generator = torch.Generator().manual_seed(1)
     inputs, outliers = (torch.randn(examples, *shape, generator=generator, dtype=dtype) for _ in range(2))
@@ -78,7 +83,7 @@ def no_waiting():
 
 
 @every_method
-@pytest.mark.parametrize(("make_net", "shape"), [(mlp, (3,)), (conv_net, (1, 8, 8))], ids=["mlp", "conv"])
+@pytest.mark.parametrize(("make_net", "shape"), NETS, ids=["mlp", "conv"])
 def test_a_step_never_waits(name, make_net, shape):
     members = hecka.Ensemble(make_net, 4).to(CUDA)
     data = batch(shape).to(CUDA)
@@ -110,8 +115,9 @@ def test_vmapped_equals_looped(make_net):
 
 
 @every_method
-def test_half_precision_goes_nearly_the_same_way(name):
-    members, data = hecka.Ensemble(mlp, 4).to(CUDA), batch().to(CUDA)
+@pytest.mark.parametrize(("make_net", "shape"), NETS, ids=["mlp", "conv"])
+def test_half_precision_goes_nearly_the_same_way(name, make_net, shape):
+    members, data = hecka.Ensemble(make_net, 4).to(CUDA), batch(shape).to(CUDA)
     full = direction(name, members, data, CUDA)
     with torch.autocast("cuda", torch.bfloat16):
         half = direction(name, members, data, CUDA)
@@ -127,8 +133,9 @@ def test_channels_last_gives_the_same():
     torch.testing.assert_close(*answers, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.parametrize("captured", [False, True], ids=["each", "captured"])
 @pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
-def test_a_resumed_run_equals_an_uninterrupted_one(compiled, tmp_path):
+def test_a_resumed_run_equals_an_uninterrupted_one(compiled, captured, tmp_path):
     inputs, labels = batch(examples=64).inputs, batch(examples=64).targets
 
     def run(out, steps):
@@ -144,11 +151,57 @@ def test_a_resumed_run_equals_an_uninterrupted_one(compiled, tmp_path):
                 batch_size=16,
                 out=out,
                 compile=compiled,
+                capture=captured,
                 progress=False,
             )
         return torch.cat([each.flatten() for each in ensemble.parameters()])
 
     torch.testing.assert_close(run(tmp_path / "a", [9]), run(tmp_path / "b", [4, 9]), rtol=0, atol=0)
+
+
+@every_method
+@pytest.mark.parametrize("precision", ["float32", "bf16"])
+@pytest.mark.parametrize(("make_net", "shape"), NETS, ids=["mlp", "conv"])
+def test_a_recorded_run_equals_one_step_by_step(name, make_net, shape, precision):
+    """Two shapes of batches, statistics of norms, dropout, moments, and what methods draw themselves."""
+    data = batch(shape, examples=60)
+
+    def run(capture):
+        ensemble = hecka.Ensemble(lambda: nn.Sequential(make_net(), nn.Dropout(0.2)), 4).to(CUDA)
+        trained = hecka.fit(
+            ensemble,
+            (data.inputs, data.targets),
+            method=METHODS[name],
+            epochs=3,
+            batch_size=16,
+            precision=precision,
+            capture=capture,
+            progress=False,
+        )
+        return trained.members.state_dict(), trained.records[-1]["loss"]
+
+    torch.testing.assert_close(run(capture=True), run(capture=False), rtol=1e-5, atol=1e-6)
+
+
+def test_a_step_that_waits_cannot_be_recorded():
+    class Waiting(hecka.Independent):
+        def __call__(self, members, params, batch, state, generator):
+            step = super().__call__(members, params, batch, state, generator)
+            step.info["loss"].item()
+            return step
+
+    data = batch(examples=64)
+    with pytest.raises(hecka.InputError, match="could not record a step of Waiting"):
+        hecka.fit(
+            hecka.Ensemble(mlp, 4).to(CUDA),
+            (data.inputs, data.targets),
+            method=Waiting(),
+            steps=3,
+            batch_size=16,
+            capture=True,
+            progress=False,
+        )
+    assert torch.ones(2, device=CUDA).sum().item() == 2
 
 
 @pytest.mark.parametrize("channels", [1, 3])
@@ -163,15 +216,17 @@ def test_made_up_images_come_from_the_device_without_waiting(channels):
     assert not torch.equal(first, second)
 
 
-def test_a_hypernetwork_trains_and_draws_there():
+@pytest.mark.parametrize("captured", [False, True], ids=["each", "captured"])
+def test_a_hypernetwork_trains_and_draws_there(captured):
     hypernetwork = Hypernetwork(mlp, members=4).to(CUDA)
     data = batch(examples=64)
     hecka.fit(
         hypernetwork,
         (data.inputs, data.targets),
         method=hecka.Repulsive(gamma=0.1),
-        steps=3,
+        steps=5,
         batch_size=16,
+        capture=captured,
         progress=False,
     )
     assert hypernetwork.draw(6).predict(data.inputs).logits.shape == (6, 64, 4)

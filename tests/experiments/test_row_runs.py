@@ -15,6 +15,7 @@ import pytest
 from hecka import InputError
 from hecka.experiments import row_runs
 from hecka.experiments.plain import to_plain
+from hecka.experiments.recipe import NetworkSettings
 from hecka.experiments.recipes import find
 from hecka.experiments.row_runs import LOG, Job, finished, run_all
 from hecka.experiments.train import check_same
@@ -143,13 +144,34 @@ def test_processes_train_beside_each_other_and_fail_apart(tmp_path):
     assert (fine.out / LOG).exists()
 
 
+TELLING = """
+import os, pathlib
+from torch import nn
+
+class Telling(nn.Sequential):
+    calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        if self.calls == 9:
+            pathlib.Path(__file__).with_name(f"{os.getpid()}.trains").touch()
+        return super().forward(x)
+
+def make_net():
+    return Telling(nn.Flatten(), nn.Linear(64, 10))
+"""
+
+
 @pytest.fixture
-def endless(tmp_path):
-    """Two jobs that would take days."""
-    return [Job(name, replace(DIGITS, epochs=100_000), tmp_path / name) for name in ("a", "b")]
+def endless(tmp_path, monkeypatch):
+    """Two jobs that would take days, of a network that leaves a file when its training is under way."""
+    (tmp_path / "telling.py").write_text(TELLING)
+    monkeypatch.syspath_prepend(tmp_path)
+    recipe = replace(DIGITS, epochs=100_000, network=NetworkSettings("telling:make_net", channels_last=False))
+    return [Job(name, recipe, tmp_path / name) for name in ("a", "b")]
 
 
-def wait_until(condition, seconds=90):
+def wait_until(condition, seconds=120):
     end = time.monotonic() + seconds
     while not condition() and time.monotonic() < end:
         time.sleep(0.1)
@@ -157,7 +179,7 @@ def wait_until(condition, seconds=90):
 
 
 def all_train(jobs):
-    return wait_until(lambda: all((job.out / "config.json").exists() for job in jobs))
+    return wait_until(lambda: len(list(jobs[0].out.parent.glob("*.trains"))) == len(jobs))
 
 
 def has_saved(job):
@@ -181,9 +203,8 @@ def deaf_at_first(monkeypatch):
 @pytest.mark.slow
 def test_ctrl_c_lets_processes_save_first_and_the_same_call_goes_on(endless, deaf_at_first):
     def interrupt():
-        all_train(endless)
-        time.sleep(1.0)
-        os.kill(os.getpid(), signal.SIGINT)
+        if all_train(endless):
+            os.kill(os.getpid(), signal.SIGINT)
 
     threading.Thread(target=interrupt, daemon=True).start()
     with pytest.raises(KeyboardInterrupt, match="the same command goes on"):
@@ -196,6 +217,5 @@ def test_processes_whose_parent_was_killed_save_and_end(endless):
     parent = multiprocessing.get_context("spawn").Process(target=run_all, args=(endless, 2, print, print))
     parent.start()
     assert all_train(endless)
-    time.sleep(1.0)
     parent.kill()
     assert wait_until(lambda: all(has_saved(job) for job in endless))

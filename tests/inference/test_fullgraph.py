@@ -37,6 +37,12 @@ def net() -> nn.Module:
     return nn.Sequential(nn.Conv2d(1, 2, 3), Crater(), HalvingMaxPool(), nn.Flatten(), nn.Linear(18, 4))
 
 
+@pytest.fixture(autouse=True)
+def _nothing_compiled():
+    """What other tests compiled of the same code would make sizes unknown here."""
+    torch._dynamo.reset()
+
+
 @pytest.mark.parametrize("execution", ["vmap", "loop"])
 @pytest.mark.parametrize("name", METHODS)
 def test_a_step_is_one_graph_with_the_same_direction(name, execution):

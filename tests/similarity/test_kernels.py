@@ -173,6 +173,14 @@ def test_flattening_follows_memory_and_changes_no_gram(channels):
     assert flatten_rows(usual[:, 0, 0, 0], 1).shape == (4, 1)
 
 
+def test_a_compiler_that_knows_no_sizes_flattens_too():
+    torch._dynamo.reset()
+    last = torch.randn(4, 3, 5, 6).contiguous(memory_format=torch.channels_last)
+    compiled = torch.compile(flatten_rows, fullgraph=True, dynamic=True, backend="eager")
+    for features in (last, last.contiguous(), last[0]):
+        assert torch.equal(compiled(features, 1), flatten_rows(features, 1))
+
+
 def test_kernels_have_names():
     assert [as_kernel(name) for name in ("linear", "cosine", "rbf")] == [Linear(), Cosine(), RBF()]
     assert as_kernel(kernel := RBF(3.0)) is kernel

@@ -215,7 +215,14 @@ def _members(
 ) -> Ensemble | Hypernetwork:
     generator = settings.hypernetwork
     if generator is None:
-        return Ensemble(make_net, settings.count, taps=taps, seed=seed, channels_last=network.channels_last)
+        return Ensemble(
+            make_net,
+            settings.count,
+            taps=taps,
+            seed=seed,
+            execution=network.execution,
+            channels_last=network.channels_last,
+        )
     return Hypernetwork(
         make_net,
         generator.latent,

@@ -32,6 +32,8 @@ from hecka.experiments.table_rows import (
     TableSpec,
 )
 from hecka.experiments.table_text import write
+from hecka.members.execution import Mode
+from hecka.training.plan import Precision
 
 WIDTH, WIDEN = 64, 10  # of the usual ResNet18, and of the WideResNet that stands beside it
 
@@ -50,7 +52,10 @@ class TableOptions:
         width: of ResNet18, whose own is 64; a WideResNet is narrowed in proportion, other networks refuse it.
         ood: outlier sets to evaluate on; all of the table's when none is named.
         device: cpu, cuda, ...; auto takes cuda where there is one.
-        compile: whether methods are compiled; on a GPU small networks then wait less for launches.
+        precision: of forward and backward passes; the recipe's when None.
+        execution: whether members run at once or in a loop; the recipe's when None.
+        compile: whether methods are compiled.
+        capture: whether steps are recorded as CUDA graphs; on a GPU small networks then wait no more for launches.
         root: folder that holds all data sets; the environment's when None.
         jobs: runs at once, each a process.
     """
@@ -64,7 +69,10 @@ class TableOptions:
     width: int | None = None
     ood: tuple[str, ...] = ()
     device: str = "auto"
+    precision: Precision | None = None
+    execution: Mode | None = None
     compile: bool = False
+    capture: bool = False
     root: Annotated[Path | None, tyro.conf.arg(name="data")] = None
     jobs: int = 1
 
@@ -176,13 +184,17 @@ def _edited(recipe: Recipe, options: TableOptions, members: int | None, seed: in
             max(1, round(options.width * WIDEN / WIDTH)) if recipe.network.factory == "wide-resnet" else options.width
         )
         recipe = replace(recipe, network=replace(recipe.network, width=width))
+    if options.execution:
+        recipe = replace(recipe, network=replace(recipe.network, execution=options.execution))
     return replace(
         recipe,
         epochs=options.epochs or recipe.epochs,
         ood=options.ood or recipe.ood,
         data=replace(recipe.data, root=options.root or recipe.data.root),
         device=options.device,
+        precision=options.precision or recipe.precision,
         compile=options.compile,
+        capture=options.capture,
         seed=seed,
     )
 
@@ -216,6 +228,7 @@ def _notes(options: TableOptions, ended: Sequence[Job]) -> list[str]:
     notes += [f"{own.epochs} epoch{'s' if own.epochs > 1 else ''}"] if options.epochs else []
     notes += [f"{own.members.count} members"] if options.members and own.members.count > 1 else []
     notes += [f"width {own.network.width}"] if options.width else []
+    notes += [own.precision] if options.precision else []
     for run in ended:
         config, evaluation = read(run.out / "config.json"), read(run.out / "evaluation.json")
         assert config is not None  # both were there when the run was found finished

@@ -37,7 +37,7 @@ from hecka.training.fit import Run, fit
 CONFIG = "config.json"
 FORMAT = 1
 # Where data lie, what is evaluated afterwards and on which machine decide nothing that a run could disagree about.
-FREE = (("ood",), ("device",), ("compile",), ("data", "root"))
+FREE = (("ood",), ("device",), ("compile",), ("capture",), ("network", "execution"), ("data", "root"))
 
 
 def train(recipe: Recipe, out: Path, progress: bool = True) -> Run:
@@ -180,5 +180,6 @@ def _fit(
         out=out,
         precision=recipe.precision,
         compile=recipe.compile,
+        capture=recipe.capture,
         progress=progress,
     )

@@ -18,8 +18,8 @@ from torch import Tensor, nn
 
 from hecka.errors import InputError
 from hecka.members.evaluation import batches, evaluation_mode
-from hecka.members.execution import Execution, Mode, shared_names
-from hecka.members.taps import remove_hooks, resolve
+from hecka.members.execution import Execution, Mode, remove_hooks, shared_names
+from hecka.members.taps import resolve
 from hecka.scores.predictive import Prediction
 from hecka.types import NetFactory, Output, Params
 

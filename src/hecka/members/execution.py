@@ -17,12 +17,14 @@ from torch.func import functional_call
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from hecka.errors import HeckaError, InputError
-from hecka.members.taps import Recorder
+from hecka.members.taps import Recorder, RecordingHook
+from hecka.members.widened_norms import Widened, widen_norms
 from hecka.types import Features, Output, Params
 
 Mode: TypeAlias = Literal["auto", "vmap", "loop"]
 
 _CONVOLUTIONS = (nn.modules.conv._ConvNd,)
+_HOOKS = (RecordingHook, Widened)
 
 
 class Execution:
@@ -37,6 +39,7 @@ class Execution:
         self.net = net
         self.mode = mode
         self.channels_last = channels_last and not any(_overruns_memory(module) for module in net.modules())
+        widen_norms(net)
         self.recorder = Recorder(net, taps)
         self._aliases = shared_names(net)
         modules = list(net.modules())
@@ -122,6 +125,15 @@ class Execution:
             if tensors[name] is not buffer:  # the network assigned a new tensor instead of writing into the old one
                 buffer.copy_(tensors[name].detach())
         return logits, self.recorder.take()
+
+
+def remove_hooks(net: nn.Module) -> None:
+    """Take off ``net`` what an ``Execution`` hung on it."""
+    for module in net.modules():
+        for hooks in (module._forward_pre_hooks, module._forward_hooks):
+            own = [key for key, hook in hooks.items() if isinstance(getattr(hook, "__self__", hook), _HOOKS)]
+            for key in own:
+                del hooks[key]
 
 
 def shared_names(net: nn.Module) -> dict[str, str]:

@@ -26,9 +26,8 @@ from torch import Tensor, nn
 from hecka.errors import InputError, nearest
 from hecka.members.ensemble import Ensemble
 from hecka.members.evaluation import batches, evaluation_mode
-from hecka.members.execution import Execution, Mode
+from hecka.members.execution import Execution, Mode, remove_hooks
 from hecka.members.generators import Generator, LayerGenerator
-from hecka.members.taps import remove_hooks
 from hecka.networks.spectral import DIRECTION
 from hecka.scores.predictive import Prediction
 from hecka.types import NetFactory, Output, Params

@@ -64,7 +64,7 @@ class Recorder:
         self.taps = taps
         self._seen: dict[str, Tensor] = {}
         for name in taps:
-            net.get_submodule(name).register_forward_hook(_Hook(self, name))
+            net.get_submodule(name).register_forward_hook(RecordingHook(self, name))
 
     def note(self, name: str, output: object) -> None:
         """Record ``output`` of the module ``name``."""
@@ -97,7 +97,7 @@ class Recorder:
         self._seen = {}
 
 
-class _Hook:
+class RecordingHook:
     """A forward hook that survives ``copy.deepcopy`` (a closure would go on writing to the old recorder)."""
 
     def __init__(self, recorder: Recorder, name: str) -> None:
@@ -105,11 +105,5 @@ class _Hook:
         self.name = name
 
     def __call__(self, module: nn.Module, args: tuple[object, ...], output: object) -> None:
+        """Pass ``output`` on."""
         self.recorder.note(self.name, output)
-
-
-def remove_hooks(net: nn.Module) -> None:
-    """Take every recording hook off ``net``."""
-    for module in net.modules():
-        for key in [key for key, hook in module._forward_hooks.items() if isinstance(hook, _Hook)]:
-            del module._forward_hooks[key]

@@ -197,9 +197,9 @@ def flatten_rows(features: Tensor, leading: int) -> Tensor:
     """
     if features.dim() == leading:
         return features.unsqueeze(-1)
-    strides = features.stride()
-    rest = sorted(range(leading, features.dim()), key=lambda axis: -strides[axis])
-    return features.permute(*range(leading), *rest).flatten(leading)
+    if features.stride(leading) < features.stride(-1):  # channels last
+        features = features.movedim(leading, -1)
+    return features.flatten(leading)
 
 
 def linear_gram(features: Tensor) -> Tensor:

@@ -41,13 +41,15 @@ class Compiled:
 
         if self._fast is None:
             return self._plain(members, params, batch, state, generator)
-        drawn = generator.get_state()
+        # While a graph is recorded nobody may ask, nor is anything compiled: the step before saw the same shapes.
+        drawn = None if _is_recorded(generator.device) else generator.get_state()
         try:
             with _traced_gradients():
                 step: Step = self._fast(members, params, batch, state, generator)
                 return step
         except TorchDynamoException as error:
-            generator.set_state(drawn)
+            if drawn is not None:
+                generator.set_state(drawn)
             self._give_up(error)
         return self._plain(members, params, batch, state, generator)
 
@@ -55,6 +57,10 @@ class Compiled:
         self._fast = None
         reason = " ".join(str(error).strip().split("\n")[:2])  # the first may be no more than the compiler's name
         warnings.warn(f"fit: compile=True failed ({type(error).__name__}: {reason}); going on without it", stacklevel=3)
+
+
+def _is_recorded(device: torch.device) -> bool:
+    return device.type == "cuda" and torch.cuda.is_current_stream_capturing()
 
 
 def _traced_gradients() -> AbstractContextManager[Any]:

@@ -1,0 +1,128 @@
+"""What is recorded, and what is copied where.  A stand-in for the graph does the recorded step again, in place.
+
+Unlike a graph it also does the step while it records, so networks have no buffers here; those are tested on a GPU.
+"""
+
+from dataclasses import dataclass
+
+import pytest
+import torch
+from torch import nn
+
+from hecka.errors import InputError
+from hecka.inference.repulsive import Repulsive
+from hecka.members.ensemble import Ensemble
+from hecka.members.hypernetwork import Hypernetwork
+from hecka.training import captured
+from hecka.training.captured import MOST, Captured
+from hecka.types import Batch
+
+
+@dataclass
+class RepeatedGraph:
+    """Reads and writes the same places at every replay, as a CUDA graph does."""
+
+    again: object
+    results: list
+
+    def replay(self):
+        for place, value in zip(self.results, results(self.again()), strict=True):
+            place.copy_(value)
+
+
+def results(step):
+    return [each for part in (step.direction, step.info, step.state) for each in part.values()]
+
+
+@pytest.fixture
+def recorded(monkeypatch):
+    """Shapes of the batches whose step was recorded."""
+    shapes = []
+
+    class Graph:
+        def register_generator_state(self, generator):
+            pass
+
+    def record(graph, again):
+        step = again()
+        shapes.append(step)
+        graph.replay = RepeatedGraph(again, results(step)).replay
+        return step
+
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
+    monkeypatch.setattr(captured, "_capture", record)
+    return shapes
+
+
+def mlp():
+    return nn.Sequential(nn.Linear(3, 6), nn.Tanh(), nn.Linear(6, 4))
+
+
+def batches(sizes, outliers=5):
+    generator = torch.Generator().manual_seed(0)
+    return [
+        Batch(
+            torch.randn(size, 3, generator=generator),
+            torch.randint(4, (size,), generator=generator),
+            torch.randn(outliers, 3, generator=generator) if outliers else None,
+        )
+        for size in sizes
+    ]
+
+
+def trained(members, method, data):
+    """Weights after an SGD step on each batch, what each step told, and the last state."""
+    generator, told = torch.Generator().manual_seed(1), []
+    optimizer = torch.optim.SGD(members.parameters(), lr=0.1)
+    state = method.start(members)
+    for batch in data:
+        optimizer.zero_grad()
+        params = members.params(generator)
+        step = method(members, params, batch, state, generator)
+        members.pull_back(params, step.direction)
+        optimizer.step()
+        state = step.state
+        told.append({name: float(each) for name, each in step.info.items()})
+    return members.state_dict(), told, state
+
+
+@pytest.mark.parametrize("sizes", [[8] * 6, [8, 8, 6, 8, 8, 6, 8, 6]], ids=["one shape", "two shapes"])
+@pytest.mark.parametrize("kind", ["ensemble", "hypernetwork"])
+def test_replayed_steps_give_the_same_run(recorded, kind, sizes):
+    method = Repulsive() if kind == "ensemble" else Repulsive(gamma=0.3, warmup=4)
+
+    def members():
+        torch.manual_seed(0)
+        return Ensemble(mlp, 4) if kind == "ensemble" else Hypernetwork(mlp, members=4)
+
+    data = batches(sizes)
+    kept = [each.inputs.clone() for each in data]
+    expected, actual = trained(members(), method, data), trained(members(), Captured(method), data)
+    assert len(recorded) == len(set(sizes))
+    torch.testing.assert_close(actual, expected)
+    torch.testing.assert_close([each.inputs for each in data], kept, rtol=0, atol=0)  # a place of their own
+
+
+def test_batches_of_ever_other_shapes_run_as_ever(recorded):
+    data = batches([*range(4, 4 + 2 * MOST), *range(4, 4 + 2 * MOST)], outliers=0)
+    torch.manual_seed(0)
+    expected, actual = (
+        trained(Ensemble(mlp, 4), method, data) for method in (Repulsive(gamma=0.5), Captured(Repulsive(gamma=0.5)))
+    )
+    assert len(recorded) == MOST
+    torch.testing.assert_close(actual, expected)
+
+
+def test_a_step_that_cannot_be_recorded_says_so(recorded, monkeypatch):
+    def fail(graph, again):
+        raise RuntimeError("operation not permitted when stream is capturing\nmore")
+
+    monkeypatch.setattr(captured, "_capture", fail)
+    monkeypatch.setattr(captured, "_recover", lambda generator: None)
+    with pytest.raises(InputError, match=r"a step of Repulsive \(operation not permitted when stream is capturing\)"):
+        trained(Ensemble(mlp, 4), Captured(Repulsive(gamma=0.5)), batches([8, 8]))
+
+
+def test_only_cuda_records(train):
+    with pytest.raises(InputError, match=r"records CUDA graphs, got members on cpu; use capture=False"):
+        train(capture=True)
