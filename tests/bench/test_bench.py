@@ -95,9 +95,13 @@ def test_names_are_unique_and_a_mistyped_one_is_refused():
         bench(only=["toyy"])
 
 
-def test_what_runs_on_the_host_alone_is_left_out_elsewhere_unless_asked_for():
-    everywhere = {each.name for each in choose([], torch.device("meta"))}
-    assert {each.name for each in choose([], CPU)} - everywhere == {"import", "scores"}
+def test_what_runs_in_one_place_alone_is_left_out_elsewhere_unless_asked_for():
+    on_cpu, on_cuda, elsewhere = (
+        {each.name for each in choose([], torch.device(on))} for on in ("cpu", "cuda", "meta")
+    )
+    assert on_cpu - elsewhere == {"import", "scores"}
+    assert {name.partition("-")[0] for name in on_cuda - elsewhere} == {"captured"}
+    assert elsewhere <= on_cpu & on_cuda
     assert [each.name for each in choose(["scores", "toy"], torch.device("meta"))] == ["toy", "scores"]
 
 

@@ -57,7 +57,8 @@ class Measure(Protocol):
 class Comparison:
     """``step`` against ``against``; ``target`` is the most that their ratio may be.
 
-    ``name`` is for ``--only``.  What ``host_only`` compares does not run on the device that the table is for.
+    ``name`` is for ``--only``.  ``only_on`` is ``"host"`` for what does not run on the device that the table is for,
+    and ``"cuda"`` for what runs on such a device alone.
     """
 
     name: str
@@ -65,7 +66,7 @@ class Comparison:
     against: str
     target: float
     measure: Measure
-    host_only: bool = False
+    only_on: Literal["host", "cuda"] | None = None
 
 
 @dataclass(frozen=True)

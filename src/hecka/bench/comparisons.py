@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from hecka.bench import beside
@@ -23,21 +24,22 @@ from hecka.inference.wgd import WGD
 from hecka.types import Method
 
 WIDE, NARROW = resnet(width=32, examples=32), resnet(width=16, examples=64)
+USUAL = replace(resnet(width=64, examples=128), execution="loop")
 STEPS_AT_ONCE = 8  # for how many steps the recipes make outliers at once
 OUTLIERS_A_STEP = 12  # for 32 images; the paper's 48 for 128
 OWN = "hecka's own plain step"
 
 
-def _plain(problem: Problem) -> Build:
-    return partial(step, problem, Independent(), record=False)
+def _plain(problem: Problem, capture: bool = False) -> Build:
+    return partial(step, problem, Independent(), record=False, capture=capture)
 
 
-def _with(problem: Problem, method: Method) -> Build:
-    return partial(step, problem, method)
+def _with(problem: Problem, method: Method, capture: bool = False) -> Build:
+    return partial(step, problem, method, capture=capture)
 
 
-def _diverse(problem: Problem) -> Build:
-    return _with(problem, repulsive(problem.term))
+def _diverse(problem: Problem, capture: bool = False) -> Build:
+    return _with(problem, repulsive(problem.term), capture)
 
 
 def _separate(problem: Problem, own: bool = False) -> Build:
@@ -177,7 +179,7 @@ COMPARISONS = (
         "2 s",
         1.00,
         Times(lambda _: beside.scoring(1_000_000), 2.0),
-        host_only=True,
+        only_on="host",
     ),
     Comparison(
         "grid",
@@ -187,11 +189,51 @@ COMPARISONS = (
         Times(beside.grid, beside.grid_by_pairs),
     ),
     Comparison(
+        "captured-plain",
+        "LeNet: plain step, recorded (capture=True)",
+        "five separate modules in a loop",
+        0.20,
+        Times(_plain(LENET, capture=True), _separate(LENET)),
+        only_on="cuda",
+    ),
+    Comparison(
+        "captured-he",
+        "LeNet: HE-CKA on 5 layers, recorded",
+        "the same five modules' plain step",
+        0.30,
+        Times(_diverse(LENET, capture=True), _separate(LENET)),
+        only_on="cuda",
+    ),
+    Comparison(
+        "captured-ood",
+        "LeNet: OOD HE-CKA, recorded",
+        "the same five modules' plain step",
+        0.40,
+        Times(_diverse(OOD_LENET, capture=True), _separate(LENET)),
+        only_on="cuda",
+    ),
+    Comparison(
+        "captured-toy",
+        "toy: RBF HE-CKA on 4 layers, recorded",
+        "30 separate modules in a loop, no repulsion",
+        0.10,
+        Times(_diverse(TOY, capture=True), _separate(TOY)),
+        only_on="cuda",
+    ),
+    Comparison(
+        "captured-resnet",
+        "ResNet18 of width 64, 5 members, 128 images: HE-CKA on 8 layers, recorded, members in a loop",
+        "five separate modules in a loop, no repulsion",
+        0.80,
+        Times(_diverse(USUAL, capture=True), _separate(USUAL)),
+        only_on="cuda",
+    ),
+    Comparison(
         "import",
         "import hecka",
         "import torch",
         1.15,
         Imports("hecka", "torch"),
-        host_only=True,
+        only_on="host",
     ),
 )

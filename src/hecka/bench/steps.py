@@ -19,11 +19,13 @@ from hecka.diversity.layer_weights import EndsAndLine
 from hecka.diversity.terms import HECKA
 from hecka.inference.repulsive import Repulsive
 from hecka.members.ensemble import Ensemble
+from hecka.members.execution import Mode
 from hecka.members.hypernetwork import Hypernetwork
 from hecka.networks.lenet import LeNet5
 from hecka.networks.mlp import MLP
 from hecka.networks.resnet import ResNet18
 from hecka.similarity.kernels import RBF
+from hecka.training.captured import Captured
 from hecka.types import Batch, Members, Method
 
 
@@ -40,6 +42,7 @@ class Problem:
     classes: int
     term: HECKA
     outliers: int = 0
+    execution: Mode = "auto"
 
     def batch(self, device: torch.device) -> Batch:
         """Inputs, balanced labels, and outliers where there are any."""
@@ -53,7 +56,8 @@ class Problem:
     def ensemble(self, device: torch.device, record: bool = True) -> Ensemble:
         """The members as hecka keeps them; taps are recorded only where a method looks at them."""
         taps = self.taps if record else ()
-        return Ensemble(self.make_net, self.members, taps=taps, channels_last=True).to(device).train()
+        ensemble = Ensemble(self.make_net, self.members, taps=taps, execution=self.execution, channels_last=True)
+        return ensemble.to(device).train()
 
     def hypernetwork(self, device: torch.device) -> Hypernetwork:
         """Members drawn from hecka's compact generator."""
@@ -87,8 +91,12 @@ def repulsive(term: HECKA) -> Repulsive:
     return Repulsive(term, gamma=1.0, beta=1.0)
 
 
-def step(problem: Problem, method: Method, device: torch.device, *, record: bool = True) -> Action:
-    """A step of hecka's ensemble; ``record`` says whether the method looks at features."""
+def step(
+    problem: Problem, method: Method, device: torch.device, *, record: bool = True, capture: bool = False
+) -> Action:
+    """A step of hecka's ensemble; ``record`` says whether the method looks at features, ``capture`` as in ``fit``."""
+    if capture:
+        method = Captured(method)
     return members_step(problem.ensemble(device, record), method, problem.batch(device))
 
 

@@ -109,7 +109,8 @@ def choose(only: Sequence[str], device: torch.device) -> list[Comparison]:
             raise InputError(f"bench: no comparison is called {name!r}; {nearest(name, known)}")
     if only:
         return [known[name] for name in known if name in only]
-    return [each for each in COMPARISONS if device.type == "cpu" or not each.host_only]
+    places = {None, "host" if device.type == "cpu" else device.type}
+    return [each for each in COMPARISONS if each.only_on in places]
 
 
 def _measure(comparison: Comparison, repeats: int, device: torch.device) -> Line:
