@@ -28,6 +28,8 @@ def crater(x: Tensor) -> Tensor:
     """
     if torch.compiler.is_compiling():  # the compiler makes one pass of all, and need not look into the class below
         return (2 * SLOPE) * (x * torch.sigmoid(SHARPNESS * (x + 1)))
+    if not torch.is_grad_enabled():  # no way back, and no time spent on preparing one
+        return _answer_and_sigmoid(x)[0]
     answer: Tensor = _Crater.apply(x)[0]  # type: ignore[no-untyped-call]
     return answer
 
@@ -42,8 +44,7 @@ class _Crater(torch.autograd.Function):
 
     @staticmethod
     def forward(x: Tensor) -> tuple[Tensor, Tensor]:
-        s = torch.add(x.new_full((), SHARPNESS), x, alpha=SHARPNESS).sigmoid_()
-        return torch.addcmul(x.new_zeros(()), x, s, value=2 * SLOPE), s
+        return _answer_and_sigmoid(x)
 
     @staticmethod
     def setup_context(ctx: FunctionCtx, inputs: tuple[Tensor], output: tuple[Tensor, Tensor]) -> None:
@@ -67,6 +68,11 @@ class _Crater(torch.autograd.Function):
         """Element by element, so that another axis makes no difference."""
         outputs: tuple[Tensor, Tensor] = _Crater.apply(x)  # type: ignore[no-untyped-call]
         return outputs, (in_dims[0], in_dims[0])
+
+
+def _answer_and_sigmoid(x: Tensor) -> tuple[Tensor, Tensor]:
+    s = torch.add(x.new_full((), SHARPNESS), x, alpha=SHARPNESS).sigmoid_()
+    return torch.addcmul(x.new_zeros(()), x, s, value=2 * SLOPE), s
 
 
 class Crater(nn.Module):

@@ -24,6 +24,8 @@ class HalvingMaxPool(nn.Module):
         """The largest value of each window."""
         if x.device.type != "cpu" or torch.compiler.is_compiling():
             return F.max_pool2d(x, 2)
+        if not torch.is_grad_enabled():
+            return _halving_max(x)
         pooled: Tensor = _HalvingMax.apply(x)  # type: ignore[no-untyped-call]
         return pooled
 
@@ -31,7 +33,7 @@ class HalvingMaxPool(nn.Module):
 class _HalvingMax(torch.autograd.Function):
     @staticmethod
     def forward(x: Tensor) -> Tensor:
-        return torch.maximum(*_halves(torch.maximum(*_halves(x, -1)), -2))
+        return _halving_max(x)
 
     @staticmethod
     def setup_context(ctx: FunctionCtx, inputs: tuple[Tensor], output: Tensor) -> None:
@@ -49,6 +51,10 @@ class _HalvingMax(torch.autograd.Function):
         """Only the last two axes count."""
         pooled: Tensor = _HalvingMax.apply(x.movedim(in_dims[0], 0))  # type: ignore[no-untyped-call]
         return pooled, 0
+
+
+def _halving_max(x: Tensor) -> Tensor:
+    return torch.maximum(*_halves(torch.maximum(*_halves(x, -1)), -2))
 
 
 def _halves(x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
