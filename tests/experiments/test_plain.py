@@ -62,6 +62,15 @@ def test_what_does_not_fit_is_refused_by_name(path, value, message):
         from_plain(Recipe, plain)
 
 
+def test_a_file_of_an_earlier_version_means_what_was_done_then():
+    plain = to_plain(RECIPE)
+    del plain["capture"], plain["network"]["execution"]
+    assert from_plain(Recipe, plain) == RECIPE
+    del plain["network"]["factory"]
+    with pytest.raises(InputError, match=r"config.network: .*\(factory on one side alone\)"):
+        from_plain(Recipe, plain)
+
+
 def test_differences_are_named_by_their_path():
     other = to_plain(RECIPE)
     other["method"]["term"]["s"] = 3.0

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from hecka.errors import InputError
+from hecka.experiments.build import Shape, make_members
 from hecka.experiments.evaluate import evaluate_run
 from hecka.experiments.plain import from_plain, to_plain
-from hecka.experiments.recipe import HypernetworkSettings, MembersSettings, Recipe
+from hecka.experiments.recipe import HypernetworkSettings, MembersSettings, NetworkSettings, Recipe
 from hecka.experiments.recipes import about, find, names
 from hecka.experiments.report import report
 from hecka.experiments.train import train
@@ -150,3 +151,22 @@ def check_page(path, result, recipe):
     for name, found in result["outliers"].items():
         assert f"{name}, by entropy" in text
         assert f"{100 * found['entropy']['auroc']:.2f}" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "expected"),
+    [
+        ("dirty-mnist/ensemble", {}, "auto"),
+        ("cifar10-resnet18/ensemble", {}, "loop"),
+        ("cifar10-resnet18/ensemble", {"capture": False}, "auto"),
+        ("cifar10-resnet18/ensemble", {"network": NetworkSettings("resnet18", width=16)}, "auto"),
+        ("cifar10-resnet18/ensemble", {"network": NetworkSettings("resnet18", execution="vmap")}, "vmap"),
+        ("cifar10-resnet18/ddu", {}, "loop"),
+    ],
+)
+def test_members_loop_where_recorded_convolutions_are_wide(name, changes, expected):
+    recipe = replace(find(name), **changes)
+    if recipe.network.factory == "wide-resnet":
+        recipe = replace(recipe, network=replace(recipe.network, width=1))
+    members = make_members(recipe, Shape((3, 32, 32) if "cifar" in name else (1, 28, 28), 10))
+    assert f"execution={expected!r}" in repr(members)

@@ -16,6 +16,7 @@ from hecka.data.images import Whitening
 from hecka.errors import InputError, nearest
 from hecka.experiments.recipe import MembersSettings, NetworkSettings, OptimizerSettings, Recipe
 from hecka.members.ensemble import Ensemble
+from hecka.members.execution import Mode
 from hecka.members.hypernetwork import Hypernetwork
 from hecka.networks.lenet import LeNet5
 from hecka.networks.mlp import MLP
@@ -86,7 +87,15 @@ def make_members(recipe: Recipe, shape: Shape) -> Ensemble | Hypernetwork:
     density = recipe.members.density
     if taps is not None and density is not None and density not in taps:
         taps = (*taps, density)
-    return _members(recipe.members, recipe.network, make_net, taps, recipe.seed)
+    execution = _execution(recipe)
+    return _members(recipe.members, recipe.network, make_net, taps, execution, recipe.seed)
+
+
+def _execution(recipe: Recipe) -> Mode:
+    """In a loop over members convolutions are ordinary ones: a gain where they are wide and launches cost nothing."""
+    network = recipe.network
+    wide = network.factory == "wide-resnet" or (network.factory == "resnet18" and (network.width or 64) >= 32)
+    return "loop" if network.execution == "auto" and recipe.capture and wide else network.execution
 
 
 def net_factory(settings: NetworkSettings, shape: Shape) -> tuple[Callable[[], nn.Module], tuple[str, ...] | None]:
@@ -211,6 +220,7 @@ def _members(
     network: NetworkSettings,
     make_net: Callable[[], nn.Module],
     taps: tuple[str, ...] | None,
+    execution: Mode,
     seed: int,
 ) -> Ensemble | Hypernetwork:
     generator = settings.hypernetwork
@@ -220,7 +230,7 @@ def _members(
             settings.count,
             taps=taps,
             seed=seed,
-            execution=network.execution,
+            execution=execution,
             channels_last=network.channels_last,
         )
     return Hypernetwork(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -34,7 +34,9 @@ def to_plain(value: Any) -> Any:
 
 
 def from_plain(kind: type[T], plain: Any, where: str = "config") -> T:
-    """The exact inverse of ``to_plain``.
+    """The exact inverse of ``to_plain``; a field that the writer did not know yet has its default.
+
+    So a new field's default has to be what was done before there was the field.
 
     >>> from hecka.experiments.recipe import MembersSettings
     >>> from_plain(MembersSettings, to_plain(MembersSettings(3))) == MembersSettings(3)
@@ -99,7 +101,8 @@ def _read_dataclass(kind: Any, plain: Any, where: str) -> Any:
     _expect(isinstance(plain, Mapping), plain, where, f"the fields of {kind.__name__}")
     hints = get_type_hints(kind)
     given = {name: value for name, value in plain.items() if name != TAG}
-    if odd := sorted(given.keys() ^ hints.keys()):
+    needed = {field.name for field in fields(kind) if field.default is MISSING and field.default_factory is MISSING}
+    if odd := sorted((given.keys() - hints.keys()) | (needed - given.keys())):
         raise InputError(
             f"{where}: expected the fields of this version's {kind.__name__}, got others ({', '.join(odd)} on one side "
             "alone); use the hecka that wrote the file"

@@ -54,8 +54,7 @@ class NetworkSettings:
         taps: modules whose outputs are compared, by name or pattern; the network's own choice when None.
         spectral_bound: the most that a layer before the last may stretch its input; free when None.
         channels_last: whether images lie channels last in memory, which is faster; networks must not call view on them.
-        execution: whether members run at once or in a loop, which is faster for recorded steps (``capture``) of wide
-            convolutions.
+        execution: whether members run at once or in a loop; auto takes the faster one.
     """
 
     factory: str
@@ -144,8 +143,8 @@ class Recipe:
         device: cpu, cuda, ...; auto takes cuda where there is one.
         precision: of forward and backward passes.
         compile: whether the method is compiled.
-        capture: whether the method's step is recorded as a CUDA graph, for a GPU alone; small networks then train many
-            times as fast.
+        capture: whether the method's step is recorded as a CUDA graph where there is a GPU; small networks then train
+            many times as fast, to the same numbers (see ``fit``).
         start_from: folder of a run whose weights are the first; fresh ones when None.
         continues: recipe whose run start_from has to name; none when empty.
         ood: outlier sets that evaluation takes unless told otherwise.
@@ -169,7 +168,7 @@ class Recipe:
     device: str = "auto"
     precision: Precision = "float32"
     compile: bool = False
-    capture: bool = False
+    capture: bool = True
     start_from: Path | None = None
     continues: str = ""
     ood: tuple[str, ...] = ()

@@ -55,7 +55,7 @@ class TableOptions:
         precision: of forward and backward passes; the recipe's when None.
         execution: whether members run at once or in a loop; the recipe's when None.
         compile: whether methods are compiled.
-        capture: whether steps are recorded as CUDA graphs; on a GPU small networks then wait no more for launches.
+        capture: whether steps are recorded as CUDA graphs on a GPU, where small networks then wait for no launches.
         root: folder that holds all data sets; the environment's when None.
         jobs: runs at once, each a process.
     """
@@ -72,7 +72,7 @@ class TableOptions:
     precision: Precision | None = None
     execution: Mode | None = None
     compile: bool = False
-    capture: bool = False
+    capture: bool = True
     root: Annotated[Path | None, tyro.conf.arg(name="data")] = None
     jobs: int = 1
 

@@ -89,7 +89,8 @@ def check_same(recipe: Recipe, out: Path) -> None:
     """Refuse a folder that holds a run of another recipe."""
     if not (out / CONFIG).exists():
         return
-    before, now = read_config(out)["recipe"], to_plain(recipe)
+    before = to_plain(from_plain(Recipe, read_config(out)["recipe"], str(out / CONFIG)))
+    now = to_plain(recipe)
     for plain in (before, now):
         for *path, last in FREE:
             node = plain
@@ -180,6 +181,6 @@ def _fit(
         out=out,
         precision=recipe.precision,
         compile=recipe.compile,
-        capture=recipe.capture,
+        capture=recipe.capture and next(members.parameters()).device.type == "cuda",
         progress=progress,
     )
