@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -109,7 +110,8 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) 
             *(element(tag, None if at < words else {"class": "number"}, cell) for at, cell in enumerate(row)),
         )
 
-    head = element("thead", None, cells("th", header))
+    unbroken = [re.sub(" ([↑↓])", "\u00a0\\1", name) for name in header]  # an arrow keeps to its word
+    head = element("thead", None, cells("th", unbroken))
     body = element("tbody", None, *(cells("td", row) for row in rows))
     return element("div", {"class": "wide", "tabindex": 0}, element("table", None, head, body))
 
