@@ -43,7 +43,7 @@ def recorded(monkeypatch):
         def register_generator_state(self, generator):
             pass
 
-    def record(graph, again):
+    def record(graph, device, again):
         step = again()
         shapes.append(step)
         graph.replay = RepeatedGraph(again, results(step)).replay
@@ -114,7 +114,7 @@ def test_batches_of_ever_other_shapes_run_as_ever(recorded):
 
 
 def test_a_step_that_cannot_be_recorded_says_so(recorded, monkeypatch):
-    def fail(graph, again):
+    def fail(graph, device, again):
         raise RuntimeError("operation not permitted when stream is capturing\nmore")
 
     monkeypatch.setattr(captured, "_capture", fail)

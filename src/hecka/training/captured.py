@@ -82,7 +82,7 @@ def _record(
     graph = torch.cuda.CUDAGraph()
     graph.register_generator_state(generator)
     try:
-        step = _capture(graph, lambda: method(members, params, batch, state, generator))
+        step = _capture(graph, generator.device, lambda: method(members, params, batch, state, generator))
     except RuntimeError as error:
         _recover(generator)
         reason = str(error).strip().partition("\n")[0]
@@ -93,9 +93,10 @@ def _record(
     return _Recording(graph, tuple(each.detach() for each in _inputs(params, batch, state)), step)
 
 
-def _capture(graph: torch.cuda.CUDAGraph, step: Callable[[], Step]) -> Step:
-    # Only this thread is watched: a DataLoader's may well talk to the device meanwhile.
-    with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+def _capture(graph: torch.cuda.CUDAGraph, device: torch.device, step: Callable[[], Step]) -> Step:
+    # Of several devices only the current one is recorded.  And only this thread is watched: a DataLoader's may well
+    # talk to the device meanwhile.
+    with torch.cuda.device(device), torch.cuda.graph(graph, capture_error_mode="thread_local"):
         return step()
 
 
@@ -103,7 +104,7 @@ def _recover(generator: torch.Generator) -> None:
     """Whatever draws on the device still believes to be recorded after a failure, and refuses, until one succeeds."""
     graph = torch.cuda.CUDAGraph()
     graph.register_generator_state(generator)
-    with torch.cuda.graph(graph):
+    with torch.cuda.device(generator.device), torch.cuda.graph(graph):
         torch.zeros(1, device=generator.device)
 
 
