@@ -61,10 +61,10 @@ def job(folder, name, seed=0, after=None):
     return Job(name, replace(DIGITS, seed=seed), folder / name, after)
 
 
-def outcome(jobs):
+def outcome(jobs, at_once=1):
     """Error or None of every job, in the order in which they ended."""
     ended = {}
-    run_all(jobs, 1, lambda job, error: ended.update({job.label: error}), say=lambda line: None)
+    run_all(jobs, at_once, lambda job, error: ended.update({job.label: error}), say=lambda line: None)
     return ended
 
 
@@ -73,6 +73,19 @@ def test_what_is_finished_is_not_done_again(tmp_path, calls):
     assert outcome(jobs) == {"a": None, "b": None}
     assert outcome(jobs) == {"a": None, "b": None}
     assert calls == ["a", "b"]
+
+
+def test_where_all_is_finished_nobody_waits(tmp_path, calls):
+    jobs = [job(tmp_path, "a"), job(tmp_path, "b")]
+    assert outcome(jobs) == outcome(jobs, at_once=2) == {"a": None, "b": None}
+
+
+def test_what_a_failure_leaves_last_is_told_without_waiting(tmp_path, monkeypatch):
+    """Nothing runs any more when the child's turn comes."""
+    broken = job(tmp_path, "broken")
+    monkeypatch.setattr(row_runs._Pool, "_start", lambda pool, started: pool.failed.add(started.out))
+    ended = outcome([broken, job(tmp_path, "child", after=broken)], at_once=2)
+    assert ended == {"child": "not started, because broken failed, from which it goes on"}
 
 
 @pytest.mark.parametrize("what", ["unfinished", "not evaluated", "trained further", "another set", "no weights"])

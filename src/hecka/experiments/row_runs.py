@@ -139,7 +139,8 @@ class _Pool:
         try:
             while self.waiting or self.running:
                 self._start_ready()
-                wait([each.process.sentinel for each in self.running])
+                if self.running:  # for none of them one would wait for ever
+                    wait([each.process.sentinel for each in self.running])
                 for each in [each for each in self.running if not each.process.is_alive()]:
                     self._end(each)
         except KeyboardInterrupt as stop:
