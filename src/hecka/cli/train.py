@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -57,8 +57,22 @@ def main(arguments: Sequence[str]) -> None:
         key: last[key] for key in ("loss", "gamma", "price", "validation_accuracy", "validation_nll") if key in last
     }
     numbers = ", ".join(f"{key.replace('_', ' ')} {value:.4g}" for key, value in shown.items())
-    print(f"{asked.recipe.name}: {run.steps} steps in {run.seconds:.1f} s; {numbers}\nrun: {asked.out}")
+    print(f"{asked.recipe.name}: {run.steps} steps in {run.seconds:.1f} s; {numbers}{_caution(last)}\nrun: {asked.out}")
     print(f"next: hecka evaluate {shlex.quote(str(asked.out))}")
+
+
+def _caution(last: Mapping[str, float]) -> str:
+    """Says so where ``gamma="auto"`` ended with next to no repulsion, which nothing else would show.
+
+    >>> "no repulsion" in _caution({"gamma": 4.5e-5, "price": 0.1}), _caution({"gamma": 0.3, "price": 0.02})
+    (True, '')
+    """
+    if "price" not in last or last["gamma"] > 0.001:
+        return ""
+    return (
+        "\nnote: gamma='auto' ended with next to no repulsion, since members' losses differ by more than diversity may "
+        "cost, be it by chance; if members should differ, give gamma a number: --method.gamma 0.5"
+    )
 
 
 def usage() -> str:
