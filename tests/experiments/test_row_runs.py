@@ -225,6 +225,30 @@ def test_ctrl_c_lets_processes_save_first_and_the_same_call_goes_on(endless, dea
     assert all(has_saved(job) for job in endless)
 
 
+SLEEPING = """
+import os, pathlib, time
+
+def make_net():
+    pathlib.Path(__file__).with_name(f"{os.getpid()}.trains").touch()
+    time.sleep(1000)
+"""
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_processes_that_do_not_train_yet(endless, deaf_at_first):
+    """Before its training a process has no handler of its own but the usual one, even if it was started deaf."""
+    (endless[0].out.parent / "telling.py").write_text(SLEEPING)
+
+    def interrupt():
+        if all_train(endless):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    with pytest.raises(KeyboardInterrupt):
+        run_all(endless, 2, lambda job, error: None, say=lambda line: None)
+    assert all("interrupted" in (job.out / LOG).read_text() for job in endless)
+
+
 @pytest.mark.slow
 def test_processes_whose_parent_was_killed_save_and_end(endless):
     parent = multiprocessing.get_context("spawn").Process(target=run_all, args=(endless, 2, print, print))

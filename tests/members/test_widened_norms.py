@@ -27,6 +27,26 @@ def test_maps_keep_their_type_and_statistics_theirs(execution):
     assert members.net[1].running_mean.dtype == torch.float32
 
 
+class Named(nn.BatchNorm1d):
+    """Called by the name of its argument, as some networks do."""
+
+    def __call__(self, x):
+        return super().__call__(input=x)
+
+
+@pytest.mark.parametrize("execution", ["vmap", "loop"])
+def test_maps_may_be_passed_by_name(execution):
+    inputs = torch.randn(8, 5, generator=torch.Generator().manual_seed(0))
+    answers = []
+    for norm in (nn.BatchNorm1d, Named):
+        members = Ensemble(
+            lambda norm=norm: nn.Sequential(nn.Linear(5, 4, bias=False), norm(4)), 3, execution=execution
+        )
+        with torch.autocast("cpu", torch.bfloat16):
+            answers.append(members(inputs).logits)
+    torch.testing.assert_close(*answers, rtol=0, atol=0)
+
+
 def test_statistics_move_as_in_a_loop():
     inputs = torch.randn(8, 5, generator=torch.Generator().manual_seed(0))
     moved = []

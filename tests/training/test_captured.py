@@ -4,6 +4,7 @@ Unlike a graph it also does the step while it records, so networks have no buffe
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import pytest
 import torch
@@ -15,6 +16,7 @@ from hecka.members.ensemble import Ensemble
 from hecka.members.hypernetwork import Hypernetwork
 from hecka.training import captured
 from hecka.training.captured import MOST, Captured
+from hecka.training.fit import fit
 from hecka.types import Batch
 
 
@@ -36,8 +38,8 @@ def results(step):
 
 @pytest.fixture
 def recorded(monkeypatch):
-    """Shapes of the batches whose step was recorded."""
-    shapes = []
+    """The steps that were recorded."""
+    steps = []
 
     class Graph:
         def register_generator_state(self, generator):
@@ -45,13 +47,13 @@ def recorded(monkeypatch):
 
     def record(graph, device, again):
         step = again()
-        shapes.append(step)
+        steps.append(step)
         graph.replay = RepeatedGraph(again, results(step)).replay
         return step
 
     monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
     monkeypatch.setattr(captured, "_capture", record)
-    return shapes
+    return steps
 
 
 def mlp():
@@ -71,19 +73,10 @@ def batches(sizes, outliers=5):
 
 
 def trained(members, method, data):
-    """Weights after an SGD step on each batch, what each step told, and the last state."""
-    generator, told = torch.Generator().manual_seed(1), []
-    optimizer = torch.optim.SGD(members.parameters(), lr=0.1)
-    state = method.start(members)
-    for batch in data:
-        optimizer.zero_grad()
-        params = members.params(generator)
-        step = method(members, params, batch, state, generator)
-        members.pull_back(params, step.direction)
-        optimizer.step()
-        state = step.state
-        told.append({name: float(each) for name, each in step.info.items()})
-    return members.state_dict(), told, state
+    """What an epoch over the batches leaves, and what its record says."""
+    run = fit(members, data, method=method, epochs=1, optimizer=partial(torch.optim.SGD, lr=0.1), progress=False)
+    (record,) = run.records
+    return run.members.state_dict(), {name: value for name, value in record.items() if name != "seconds"}
 
 
 @pytest.mark.parametrize("sizes", [[8] * 6, [8, 8, 6, 8, 8, 6, 8, 6]], ids=["one shape", "two shapes"])

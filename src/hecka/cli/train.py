@@ -67,7 +67,7 @@ def _caution(last: Mapping[str, float]) -> str:
     >>> "no repulsion" in _caution({"gamma": 4.5e-5, "price": 0.1}), _caution({"gamma": 0.3, "price": 0.02})
     (True, '')
     """
-    if "price" not in last or last["gamma"] > 0.001:
+    if "price" not in last or last["gamma"] > 0.001:  # a hundredth of where it starts
         return ""
     return (
         "\nnote: gamma='auto' ended with next to no repulsion, since members' losses differ by more than diversity may "

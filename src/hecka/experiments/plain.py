@@ -36,7 +36,7 @@ def to_plain(value: Any) -> Any:
 def from_plain(kind: type[T], plain: Any, where: str = "config") -> T:
     """The exact inverse of ``to_plain``; a field that the writer did not know yet has its default.
 
-    So a new field's default has to be what was done before there was the field.
+    So a new field's default has to be what was done before there was the field, unless it decides nothing but speed.
 
     >>> from hecka.experiments.recipe import MembersSettings
     >>> from_plain(MembersSettings, to_plain(MembersSettings(3))) == MembersSettings(3)

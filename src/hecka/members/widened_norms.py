@@ -16,7 +16,7 @@ def widen_norms(net: nn.Module) -> None:
     for module in net.modules():
         if isinstance(module, _BatchNorm):
             widened = Widened()
-            module.register_forward_pre_hook(widened.widen)
+            module.register_forward_pre_hook(widened.widen, with_kwargs=True)
             module.register_forward_hook(widened.narrow)
 
 
@@ -26,16 +26,18 @@ class Widened:
     def __init__(self) -> None:
         self.narrower: torch.dtype | None = None
 
-    def widen(self, norm: nn.Module, args: tuple[Tensor]) -> tuple[Tensor] | None:
+    def widen(
+        self, norm: nn.Module, args: tuple[Tensor, ...], named: dict[str, Tensor]
+    ) -> tuple[tuple[Tensor, ...], dict[str, Tensor]] | None:
         """Maps in the type of the statistics."""
-        (maps,), statistics = args, norm.running_mean
+        maps, statistics = args[0] if args else named["input"], norm.running_mean
         self.narrower = None
         if not isinstance(statistics, Tensor) or maps.dtype == statistics.dtype or not _is_vmapped(maps):
             return None
         self.narrower = maps.dtype
-        return (maps.to(statistics.dtype),)
+        return (maps.to(statistics.dtype),), {}
 
-    def narrow(self, norm: nn.Module, args: tuple[Tensor], output: Tensor) -> Tensor | None:
+    def narrow(self, norm: nn.Module, args: tuple[Tensor, ...], output: Tensor) -> Tensor | None:
         """Back to the type that they came in."""
         return None if self.narrower is None else output.to(self.narrower)
 
