@@ -96,6 +96,21 @@ def test_replayed_steps_give_the_same_run(recorded, kind, sizes):
     torch.testing.assert_close([each.inputs for each in data], kept, rtol=0, atol=0)  # a place of their own
 
 
+def test_states_stay_as_they_were_and_weights_where_they_are(recorded):
+    members, method, generator = Ensemble(mlp, 4), Captured(Repulsive()), torch.Generator()
+    states, steps = [method.start(members)], []
+    for batch in batches([8, 8, 8]):
+        steps.append(method(members, members.params(), batch, states[-1], generator))
+        states.append({name: each.clone() for name, each in steps[-1].state.items()})
+    kept = [float(each["step"]) for each in states]
+    assert kept == [0, 1, 2, 3]
+    assert float(steps[0].state["step"]) == 1
+    (recording,) = method._recordings.values()
+    places = {each.data_ptr() for each in recording.inputs}
+    assert {each.data_ptr() for each in members.parameters()} <= places
+    assert not {each.data_ptr() for state in states for each in state.values()} & places
+
+
 def test_batches_of_ever_other_shapes_run_as_ever(recorded):
     data = batches([*range(4, 4 + 2 * MOST), *range(4, 4 + 2 * MOST)], outliers=0)
     torch.manual_seed(0)
